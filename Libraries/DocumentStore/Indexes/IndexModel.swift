@@ -95,7 +95,7 @@ public struct IndexModel: Sendable, Hashable {
     }
 
     /// Whether two indexes are the same except for their names.
-    func isEquivalent(to other: IndexModel) -> Bool {
+    public func isEquivalent(to other: IndexModel) -> Bool {
         var renamed = other
         renamed.name = name
         return document == renamed.document

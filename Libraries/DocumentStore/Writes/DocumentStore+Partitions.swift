@@ -1,22 +1,91 @@
 public import DocumentModel
-import Postgres
+public import Postgres
+public import SyncEngine
 
 extension DocumentStore {
-    /// Moves an app's documents into the partitions that they belong to by the app's current definition: documents of a collection
-    /// that now syncs go into the partitions that their keys name, those of a collection that no longer syncs leave them. Each move
-    /// is a normal change: devices get it, and triggers run.
+    /// A collection whose documents would be in other partitions under another definition.
+    public struct Repartition: Hashable, Sendable {
+        public let namespace: ChangeEvent.Namespace
+        /// The field that is the partition of its documents now.
+        @ExactText public private(set) var key: String
+        /// The field that would be; `nil` if the collection wouldn't sync.
+        public let newKey: ExactText?
+        /// How many of its documents are in partitions that devices can open.
+        public let count: Int
+        /// How many of these have no value for the new field, and would leave all devices.
+        public let unplaced: Int
+        /// How many devices have uploaded to these partitions.
+        public let devices: Int
+    }
+
+    /// The collections of which documents would leave the partitions that devices can open, if the app had another definition. Counts
+    /// all documents of these collections.
+    public func repartitions(by storage: AppStorage) async throws -> [Repartition] {
+        let rows = try await client.query(
+            "select database, name, partition_key from partita.collections where app = $1 order by database, name",
+            [.text(storage.app)])
+        let known = try rows.decode((String, String, String?).self)
+        var found: [Repartition] = []
+        for table in try await tables.all(of: storage.app) {
+            let place = known.first {
+                $0.0.hasSameBytes(as: table.namespace.database) && $0.1.hasSameBytes(as: table.namespace.collection)
+            }
+            guard let key = place?.2 else { continue }
+            let newKey = storage.partitionKey(of: table.namespace)
+            if let newKey, newKey.hasSameBytes(as: key) { continue }
+            let isOpen = "(t.partition < 'i:' or t.partition >= 'i;')"
+            let counts = try await client.query(
+                """
+                select count(*), count(*) filter (where $1::text is null or not t.document ? $1::text),
+                    (select count(distinct (u.user_id, u.device)) from partita.uploads u where u.app = $2 and u.partition in (
+                        select t.partition from \(table.name) t where \(isOpen)))
+                from \(table.name) t where \(isOpen)
+                """, [PostgresValue(newKey), .text(storage.app)]
+            ).decode((Int, Int, Int).self)
+            guard let (count, unplaced, devices) = counts.first, count > 0 else { continue }
+            found.append(
+                Repartition(
+                    namespace: table.namespace, key: key, newKey: newKey.map { ExactText($0) }, count: count,
+                    unplaced: unplaced, devices: devices))
+        }
+        return found
+    }
+
+    /// Makes external writers use the partition keys of a definition, from the transaction's commit on.
+    public static func setPartitionKeys(of storage: AppStorage, in transaction: PostgresTransaction) async throws {
+        let rows = try await transaction.query(
+            "select database, name, partition_key from partita.collections where app = $1 order by database, name",
+            [.text(storage.app)])
+        for (database, name, key) in try rows.decode((String, String, String?).self) {
+            let newKey = storage.partitionKey(of: .init(database: database, collection: name))
+            if newKey.map({ ExactText($0) }) == key.map({ ExactText($0) }) { continue }
+            try await transaction.execute(
+                "update partita.collections set partition_key = $4 where app = $1 and database = $2 and name = $3",
+                [.text(storage.app), .text(database), .text(name), PostgresValue(newKey)])
+        }
+    }
+
+    /// Moves an app's documents into the partitions that they belong to by the app's current definition, in transactions of some
+    /// hundred documents. Each move is a normal change: devices get it, and triggers run. After an interruption it may be done again.
     ///
+    /// - Parameter isComplete: looks at every document, as is necessary after the partition key has changed; otherwise only at documents of
+    ///   collections that didn't sync before, or don't any more.
     /// - Returns: the collections from which documents were moved, and their numbers.
-    public func repartition(app: String) async throws -> [(namespace: ChangeEvent.Namespace, count: Int)] {
+    public func repartition(
+        app: String, isComplete: Bool = false
+    ) async throws -> [(namespace: ChangeEvent.Namespace, count: Int)] {
         let storage = try storage(of: app)
         var moved: [(namespace: ChangeEvent.Namespace, count: Int)] = []
         for table in try await tables.all(of: app) {
             // External writers must use the same key from here on.
             _ = try await tables.keyed(table.namespace, of: storage)
+            let key = storage.partitionKey(of: table.namespace)
             var count = 0
-            while case let part = try await repartition(table, by: storage.partitionKey(of: table.namespace)), part > 0
-            {
-                count += part
+            var last: String? = ""
+            while let after = last {
+                let part = try await repartition(table, by: key, after: after, isComplete: isComplete)
+                count += part.count
+                last = part.last
             }
             if count > 0 { moved.append((table.namespace, count)) }
         }
@@ -24,24 +93,31 @@ extension DocumentStore {
     }
 
     /// Moves documents in one transaction, whose changes are numbered like those of an external writer.
-    private func repartition(_ table: CollectionTable, by key: String?) async throws -> Int {
+    /// - Returns: how many were moved, and the last document that was looked at; `nil` when there are no more.
+    private func repartition(
+        _ table: CollectionTable, by key: String?, after last: String, isComplete: Bool
+    ) async throws -> (count: Int, last: String?) {
         let misplaced =
-            key == nil
-            ? "(t.partition < 'i:' or t.partition >= 'i;')"
-            : """
-            t.partition >= 'i:' and t.partition < 'i;'
-            and partita.key_text(partita.hide_nul(t.body::text) -> $1::text) is not null
-            """
+            isComplete
+            ? "true"
+            : key == nil
+                ? "(t.partition < 'i:' or t.partition >= 'i;')"
+                : """
+                t.partition >= 'i:' and t.partition < 'i;'
+                and partita.key_text(partita.hide_nul(t.body::text) -> $1::text) is not null
+                """
         return try await client.withTransaction { transaction in
             try await transaction.execute("select set_config('partita.writer', 'library', true)", [])
             let rows = try await transaction.query(
                 """
-                with found as (
+                with page as (
                     select t._id, t.body, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation,
                         coalesce(
                             partita.key_text(partita.hide_nul(t.body::text) -> $1::text),
                             partita.internal_partition($2, $3, t._id)) as target
-                    from \(table.name) t where \(misplaced) order by t._id limit 500 for no key update
+                    from \(table.name) t where \(misplaced) and t._id > $4 order by t._id limit 500 for no key update
+                ), found as (
+                    select * from page where target is distinct from partition
                 ), noted as (
                     insert into partita.pending (
                         xid, relation, _id, before, before_partition, before_epoch, before_revision,
@@ -53,15 +129,32 @@ extension DocumentStore {
                     update \(table.name) t set partition = f.target, epoch = 0 from found f where t._id = f._id
                     returning 1
                 )
-                select count(*) from moved
+                select (select count(*) from moved), (select count(*) from page), (select max(_id) from page)
                 """,
-                [PostgresValue(key), .text(table.namespace.database), .text(table.namespace.collection)])
-            let count: Int = try rows.first?.decode(0) ?? 0
+                [
+                    PostgresValue(key), .text(table.namespace.database), .text(table.namespace.collection), .text(last),
+                ]
+            ).decode((Int, Int, String?).self)
+            guard let (count, seen, end) = rows.first else { return (0, nil) }
             if count > 0 {
                 try await transaction.execute(
                     "insert into partita.pending_commits values (pg_current_xact_id()) on conflict do nothing", [])
             }
-            return count
+            return (count, seen == 500 ? end : nil)
         }
+    }
+}
+
+extension DocumentStore {
+    /// How many devices have written to the partitions of a collection in the last 30 days.
+    public func recentDevices(of namespace: ChangeEvent.Namespace, app: String) async throws -> Int {
+        guard let table = try await tables.existing(namespace, of: app) else { return 0 }
+        return try await client.query(
+            """
+            select count(distinct (u.user_id, u.device)) from partita.uploads u
+            where u.app = $1 and u.updated_at > now() - interval '30 days'
+                and u.partition in (select t.partition from \(table.name) t where t.partition < 'i:' or t.partition >= 'i;')
+            """, [.text(app)]
+        ).decode(Int.self).first ?? 0
     }
 }

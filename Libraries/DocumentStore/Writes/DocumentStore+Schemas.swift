@@ -1,6 +1,6 @@
 import DocumentModel
 public import DocumentSchema
-import Postgres
+public import Postgres
 import SyncEngine
 
 extension DocumentStore {
@@ -9,16 +9,21 @@ extension DocumentStore {
     ///
     /// - Parameter schemas: The schemas, of dialect `collection`; in collections without one, any document is valid.
     public func setSchemas(_ schemas: [ChangeEvent.Namespace: DocumentSchema], app: String) async throws {
-        try await client.withTransaction { transaction in
-            try await transaction.execute("delete from partita.schemas where app = $1", [.text(app)])
-            for (namespace, schema) in schemas {
-                try await transaction.execute(
-                    "insert into partita.schemas (app, database, collection, schema) values ($1, $2, $3, partita.hide_nul($4))",
-                    [
-                        .text(app), .text(namespace.database), .text(namespace.collection),
-                        .text(ExtendedJSON.print(.document(schema.postgresForm), mode: .canonical)),
-                    ])
-            }
+        try await client.withTransaction { try await Self.setSchemas(schemas, app: app, in: $0) }
+    }
+
+    /// The same in a transaction of the caller.
+    public static func setSchemas(
+        _ schemas: [ChangeEvent.Namespace: DocumentSchema], app: String, in transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute("delete from partita.schemas where app = $1", [.text(app)])
+        for (namespace, schema) in schemas {
+            try await transaction.execute(
+                "insert into partita.schemas (app, database, collection, schema) values ($1, $2, $3, partita.hide_nul($4))",
+                [
+                    .text(app), .text(namespace.database), .text(namespace.collection),
+                    .text(ExtendedJSON.print(.document(schema.postgresForm), mode: .canonical)),
+                ])
         }
     }
 }
