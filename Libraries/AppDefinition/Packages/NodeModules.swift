@@ -4,8 +4,9 @@ import DocumentModel
 public enum NodeModules {
     /// Those that functions can use.
     public static let served: Set<ExactText> = [
-        "assert", "assert/strict", "buffer", "crypto", "events", "http", "https", "os", "path", "path/posix", "process",
-        "querystring", "stream", "string_decoder", "timers", "tty", "url", "util", "zlib",
+        "assert", "assert/strict", "buffer", "constants", "crypto", "events", "http", "https", "os", "path",
+        "path/posix", "process",
+        "punycode", "querystring", "stream", "string_decoder", "timers", "tty", "url", "util", "zlib",
     ]
     /// Those that can be required, since packages do so, but whose use throws.
     public static let refused: Set<ExactText> = [

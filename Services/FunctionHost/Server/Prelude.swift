@@ -10,7 +10,8 @@ enum Prelude {
             PackageResources.host_js, PackageResources.bson_js, PackageResources.http_js, PackageResources.bulk_js,
             PackageResources.response_js,
             PackageResources.context_js,
-            PackageResources.utils_js, PackageResources.modules_js, PackageResources.globals_js,
+            PackageResources.utils_js, PackageResources.modules_js, PackageResources.web_js,
+            PackageResources.globals_js,
         ].map { String(decoding: $0, as: UTF8.self) }
         return "(function () {\n\"use strict\";\n" + files.joined(separator: "\n") + "\n})()"
     }()

@@ -28,6 +28,7 @@ final class ModuleFiles {
 
     private static let embedded: [(String, [UInt8])] = [
         ("assert", PackageResources.assert_js), ("buffer", PackageResources.buffer_js),
+        ("constants", PackageResources.constants_js), ("punycode", PackageResources.punycode_js),
         ("crypto", PackageResources.crypto_js), ("os", PackageResources.os_js), ("plain", PackageResources.plain_js),
         ("process", PackageResources.process_js), ("querystring", PackageResources.querystring_js),
         ("requests", PackageResources.requests_js), ("secure", PackageResources.secure_js),

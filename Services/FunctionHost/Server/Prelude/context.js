@@ -2,6 +2,8 @@
 // parent.
 let ordinal = 0;
 const pending = new Map();
+// A stack without the frames of this prelude, which say nothing to an app's developers.
+const appStack = stack => typeof stack === "string" ? stack.split("\n").filter(frame => !frame.includes("@(partita)") && !frame.startsWith("(partita)")).join("\n") : stack;
 // The effects of a function, with its name.
 const asking = name => (service, action, args) => new Promise((resolve, reject) => {
   const text = JSON.stringify(toEJSON(args));
@@ -15,7 +17,7 @@ function answer(number, value, error) {
   if (!waiting) return;
   if (!error) return waiting.resolve(fromEJSON(JSON.parse(value)));
   const { name, message, code, details = {} } = fromEJSON(JSON.parse(error));
-  const thrown = Object.assign(new Error(message), details, { name, stack: waiting.stack }, code === undefined ? {} : { code });
+  const thrown = Object.assign(new Error(message), details, { name, stack: appStack(waiting.stack) }, code === undefined ? {} : { code });
   Object.defineProperty(thrown, "hasErrorLabel", { value: label => (details.errorLabels ?? []).includes(label) });
   waiting.reject(thrown);
 }

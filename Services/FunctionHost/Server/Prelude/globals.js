@@ -17,7 +17,7 @@ function load(name) {
 
 const text = value => {
   if (typeof value === "string") return value;
-  if (value instanceof Error) return value.stack ? `${value}\n${value.stack}` : String(value);
+  if (value instanceof Error) return value.stack ? `${value}\n${appStack(value.stack)}` : String(value);
   try { return JSON.stringify(toEJSON(value, true)) ?? String(value); } catch { return String(value); }
 };
 const console = Object.fromEntries(["log", "info", "warn", "error", "debug"].map(level =>
@@ -60,11 +60,16 @@ function freezeClock(start) {
   });
 }
 
+// Where in a package an error was thrown; empty for one of the app's own source, which the place of the failure names.
+function placeInPackage(stack) {
+  const [, path, line] = /^[^\n]*@\/node_modules\/([^\n]+?):(\d+):\d+(?:\n|$)/.exec(appStack(String(stack ?? ""))) ?? [];
+  return path ? ` (node_modules/${path}:${line})` : "";
+}
 function describe(error) {
   if (!(error instanceof Error)) return { code: "FunctionExecutionError", message: text(error) };
+  const message = error.name === "Error" ? error.message : `${error.name}: ${error.message}`;
   return {
-    code: error.failure ?? "FunctionExecutionError", message: error.name === "Error" ? error.message : `${error.name}: ${error.message}`,
-    stack: error.stack, ...error.place,
+    code: error.failure ?? "FunctionExecutionError", message: message + placeInPackage(error.stack), stack: appStack(error.stack), ...error.place,
   };
 }
 
@@ -95,7 +100,7 @@ const inside = {
 };
 
 Object.assign(globalThis, {
-  BSON, EJSON, console, utils, setTimeout, setInterval, setImmediate, clearTimeout, atob, btoa, global: globalThis,
+  BSON, EJSON, console, utils, structuredClone, AbortController, AbortSignal, Event, EventTarget, performance, setTimeout, setInterval, setImmediate, clearTimeout, atob, btoa, global: globalThis,
   clearInterval: clearTimeout, clearImmediate: clearTimeout, queueMicrotask: body => { Promise.resolve().then(body); },
   require: requireFrom("/", undefined),
 });

@@ -1,8 +1,8 @@
 // `require`: modules of the app's packages (`/node_modules/…`), and Node's own (`/node/…`), resolved as Node does it. The instances live
 // as long as the request.
 const nodeModules = {
-  assert: "assert.js", buffer: "buffer.js", crypto: "crypto.js", events: "events/events.js", http: "plain.js", https: "secure.js",
-  os: "os.js", path: "path-browserify/index.js", process: "process.js", querystring: "querystring.js",
+  assert: "assert.js", buffer: "buffer.js", constants: "constants.js", crypto: "crypto.js", events: "events/events.js", http: "plain.js", https: "secure.js",
+  os: "os.js", path: "path-browserify/index.js", process: "process.js", punycode: "punycode.js", querystring: "querystring.js",
   stream: "stream-browserify/index.js", string_decoder: "string_decoder/lib/string_decoder.js", timers: "timers.js",
   tty: "tty.js", url: "url.js", util: "util.js", zlib: "zlib.js", "assert/strict": "assert.js", "path/posix": "path-browserify/index.js",
 };
