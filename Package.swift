@@ -161,6 +161,13 @@ let libraries: [Target] = [
             "Postgres", "Redis", "Secrets", "ServiceBootstrap", "SyncEngine",
         ], embedding: ["Migrations"]),
     library(
+        "AppDeployment",
+        [
+            "AppDefinition", "AppRegistry", "Archives", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Lifecycle", "Logging", "Postgres",
+            "ServiceEngines", "SyncEngine",
+        ]),
+    library(
         "Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"], embedding: ["Migrations"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
@@ -225,7 +232,8 @@ let services: [Target] =
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AppDefinition", "AppRegistry", "Archives", "Auth", "Ccrypto", "ChildProcesses", "DocumentModel",
+                "AppDefinition", "AppDeployment", "AppRegistry", "Archives", "Auth", "Ccrypto", "ChildProcesses",
+                "DocumentModel",
                 "DocumentStore", "Dumps", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics",
                 "FunctionProtocol", "Functions",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
@@ -357,8 +365,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "AppsIntegrationTests",
         [
-            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "Functions", "Logging", "Postgres", "ServiceEngines", "SyncEngine", "TestSupport",
+            "AppDefinition", "AppDeployment", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
     tests(
         "Integration", "PermissionsIntegrationTests",

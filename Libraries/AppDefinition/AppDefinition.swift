@@ -104,6 +104,7 @@ extension AppDefinition {
     /// Reads an app and reports all problems. Doesn't throw.
     public static func inspect(_ files: AppFiles, syntaxCheck: SyntaxCheck? = nil) -> Inspection {
         let log = ProblemLog(files: files)
+        for problem in files.problems { log.add(problem) }
         var definition = DefinitionReader(files: files, log: log).read()
         DefinitionCheck(log: log, syntaxCheck: syntaxCheck).check(&definition)
         UnservedFeatures(definition, log: log).report()

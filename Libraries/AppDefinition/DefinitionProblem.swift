@@ -6,6 +6,10 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fileUnreadable = "file-unreadable"
         case fileTooLarge = "file-too-large"
         case fileNotText = "file-not-text"
+        /// A file that nothing reads and that is too large to be kept for an export of the app.
+        case fileNotKept = "file-not-kept"
+        /// A link that leads out of the app's folder, or nowhere.
+        case linkNotFollowed = "link-not-followed"
         case jsonInvalid = "json-invalid"
         /// A comma before a closing bracket, which JSON doesn't allow and which is passed over.
         case jsonTrailingComma = "json-trailing-comma"

@@ -20,20 +20,28 @@ public final class AppDirectory: Service {
         /// Callers that wait for a load that starts after their call.
         var refreshWaiters: [CheckedContinuation<Void, any Error>] = []
         var isEnded = false
+        /// The versions that Postgres knows this process to have; `nil` before it knows the process.
+        var reported: [ExactText: Int64]?
     }
 
     private let registry: AppRegistry
+    private let instance: String?
     private let pollInterval: Duration
     private let logger: Logger
     private let state = Locked(State())
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
-    /// - Parameter pollInterval: the longest delay after which a lost announcement is noticed.
+    /// - Parameters:
+    ///   - instance: the name under which this process is connected to Postgres, by which a deployment waits until it has the new
+    ///     version; `nil` for a process that no deployment waits for.
+    ///   - pollInterval: the longest delay after which a lost announcement is noticed.
     public init(
-        registry: AppRegistry, pollInterval: Duration = .seconds(5), logger: Logger = Logger(label: "app-directory")
+        registry: AppRegistry, instance: String? = nil, pollInterval: Duration = .seconds(5),
+        logger: Logger = Logger(label: "app-directory")
     ) {
         self.registry = registry
+        self.instance = instance
         self.pollInterval = pollInterval
         self.logger = logger
         // One pending wake-up has the same effect as many: each load compares all versions.
@@ -135,7 +143,7 @@ public final class AppDirectory: Service {
         for (key, revision) in versions.sorted(by: { $0.key < $1.key }) {
             let id = key.text
             let present = known[key]
-            if present?.version == revision.version, present?.secretsVersion == revision.secrets { continue }
+            if let present, present.revisions == revision { continue }
             do {
                 guard let app = try await registry.load(id) else { continue }
                 state.withLock { $0.apps[id] = app }
@@ -145,7 +153,7 @@ public final class AppDirectory: Service {
                         "a secret can't be read with the configured encryption.keys",
                         metadata: ["app": "\(id)", "secret": "\(name)"])
                 }
-                // New secrets don't change the definition.
+                // New secrets and pauses don't change the definition.
                 if app.version == present?.version { continue }
                 logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
                 await tell(.deployed(app))
@@ -158,6 +166,23 @@ public final class AppDirectory: Service {
             state.withLock { $0.apps[id] = nil }
             logger.notice("app removed", metadata: ["app": "\(id)"])
             await tell(.removed(app: id))
+        }
+        await report()
+    }
+
+    /// Tells Postgres which versions this process has, after its observers have taken them.
+    private func report() async {
+        guard let instance else { return }
+        let (apps, reported) = state.withLock { ($0.apps.mapValues(\.version), $0.reported) }
+        guard apps != reported else { return }
+        do {
+            let known = reported ?? [:]
+            try await registry.report(
+                instance, has: apps.filter { known[$0.key] != $0.value }, hasNot: known.keys.filter { apps[$0] == nil })
+            state.withLock { $0.reported = apps }
+        } catch {
+            // A deployment says that this process hasn't taken its version; the next poll tries again.
+            logger.debug("the apps' versions can't be reported", metadata: ["error": "\(error)"])
         }
     }
 

@@ -6,6 +6,6 @@ extension AppRegistry {
         owner: "app-registry",
         files: [
             (1, "apps", PackageResources._001_apps_sql), (2, "secrets", PackageResources._002_secrets_sql),
-            (3, "packages", PackageResources._003_packages_sql),
+            (3, "packages", PackageResources._003_packages_sql), (4, "history", PackageResources._004_history_sql),
         ])
 }

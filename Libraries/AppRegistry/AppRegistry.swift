@@ -3,15 +3,20 @@ public import DocumentModel
 public import Postgres
 public import Secrets
 
-/// The deployed apps in Postgres: the tables `apps`, `app_versions` and `app_secrets`, which only this type writes.
+/// The deployed apps in Postgres: the tables `apps`, `app_versions`, `app_packages`, `app_files`, `app_secrets`, `paused_triggers` and
+/// `app_instances`, which only this type writes.
 public struct AppRegistry: Sendable {
     let client: PostgresClient
     let keys: KeyRing
+    private let historyBytes: Int
 
-    /// - Parameter keys: the keys that secrets are encrypted with; without a key no secret can be set.
-    public init(client: PostgresClient, keys: KeyRing = .empty) {
+    /// - Parameters:
+    ///   - keys: the keys that secrets are encrypted with; without a key no secret can be set.
+    ///   - historyBytes: the most bytes that the versions of an app take in the database, compressed as Postgres stores them.
+    public init(client: PostgresClient, keys: KeyRing = .empty, historyBytes: Int = AppRegistry.historyBytes) {
         self.client = client
         self.keys = keys
+        self.historyBytes = historyBytes
     }
 
     /// Creates or updates the tables. Safe when several processes start at once.
@@ -22,9 +27,13 @@ public struct AppRegistry: Sendable {
     /// A definition that is already deployed doesn't make a new version. Services load the new version within seconds, after a
     /// message on the topic `app-definitions` or, without it, with their next poll.
     ///
+    /// - Parameter alongside: what else has to change with the version, in its transaction.
     /// - Returns: the deployed version, and whether it is new.
     @discardableResult
-    public func deploy(_ definition: AppDefinition) async throws -> (app: DeployedApp, isNew: Bool) {
+    public func deploy(
+        _ definition: AppDefinition, as deployment: DeploymentRecord = DeploymentRecord(),
+        alongside: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws -> (app: DeployedApp, isNew: Bool) {
         try await client.withTransaction { transaction in
             // Creates the row if necessary and locks it, so that two deployments of an app are serialized.
             let current = try await transaction.query(
@@ -35,16 +44,34 @@ public struct AppRegistry: Sendable {
                 """, [.text(definition.id), .text(definition.name)]
             ).decode((Int64, Bool).self)
             let (version, isRemoved) = current.first ?? (0, true)
+            try await alongside(transaction)
+            let others = try await Self.store(definition.files.otherFiles, of: definition.id, in: transaction)
             let present = isRemoved ? nil : try await load(definition.id, version, from: transaction)
-            if let present, present.definition.files == definition.files { return (present, false) }
+            if let present, present.definition.files == definition.files,
+                try await Self.otherFiles(of: definition.id, version, in: transaction) == others
+            {
+                return (present, false)
+            }
             _ = try await transaction.execute(
-                "INSERT INTO partita.app_versions (app, version, definition) VALUES ($1, $2, $3)",
-                [.text(definition.id), .int(version + 1), .json(ExtendedJSON.print(.document(definition.document)))])
+                """
+                INSERT INTO partita.app_versions (app, version, definition, other_files, message, deployed_by, restores)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                """,
+                [
+                    .text(definition.id), .int(version + 1), .json(ExtendedJSON.print(.document(definition.document))),
+                    .json(ExtendedJSON.print(.document(others))), PostgresValue(deployment.message),
+                    PostgresValue(deployment.by), PostgresValue(deployment.restores),
+                ])
             try await Self.store(
                 definition.files.packages, of: definition.id, version: version + 1, after: present, in: transaction)
+            try await Self.measure(version + 1, of: definition.id, in: transaction)
             _ = try await transaction.execute(
-                "UPDATE partita.apps SET version = $2, is_removed = false, deployed_at = now() WHERE id = $1",
-                [.text(definition.id), .int(version + 1)])
+                """
+                UPDATE partita.apps SET version = $2, is_removed = false, deployed_at = now(), is_placing = is_placing OR $3
+                WHERE id = $1
+                """,
+                [.text(definition.id), .int(version + 1), .bool(deployment.movesDocuments)])
+            try await Self.prune(definition.id, to: historyBytes, in: transaction)
             guard let app = try await load(definition.id, version + 1, from: transaction) else {
                 throw AppRegistryError(.appUnknown, "the row that was just written doesn't exist")
             }
@@ -75,7 +102,7 @@ public struct AppRegistry: Sendable {
             [.text(app), .int(version)])
     }
 
-    /// Removes an app from all services. Its documents and users stay.
+    /// Removes an app from all services. Its documents, users, secrets and history stay.
     ///
     /// - Returns: whether it was deployed.
     @discardableResult
@@ -90,12 +117,20 @@ public struct AppRegistry: Sendable {
     /// The versions of all deployed apps, by id.
     public func versions() async throws -> [ExactText: Int64] { try await revisions().mapValues(\.version) }
 
-    /// The versions of all deployed apps and of their secrets, by id.
-    func revisions() async throws -> [ExactText: (version: Int64, secrets: Int64)] {
-        let rows = try await client.query("SELECT id, version, secrets_version FROM partita.apps WHERE NOT is_removed")
-        var revisions: [ExactText: (version: Int64, secrets: Int64)] = [:]
-        for (id, version, secrets) in try rows.decode((String, Int64, Int64).self) {
-            revisions[id] = (version, secrets)
+    /// The versions of an app, of its secrets, and of its paused triggers.
+    struct Revisions: Hashable {
+        var version: Int64
+        var secrets: Int64
+        var pauses: Int64
+    }
+
+    /// The versions of all deployed apps, of their secrets and of their paused triggers, by id.
+    func revisions() async throws -> [ExactText: Revisions] {
+        let rows = try await client.query(
+            "SELECT id, version, secrets_version, pauses_version FROM partita.apps WHERE NOT is_removed")
+        var revisions: [ExactText: Revisions] = [:]
+        for (id, version, secrets, pauses) in try rows.decode((String, Int64, Int64, Int64).self) {
+            revisions[id] = Revisions(version: version, secrets: secrets, pauses: pauses)
         }
         return revisions
     }
@@ -106,19 +141,20 @@ public struct AppRegistry: Sendable {
     }
 
     /// Loads a version; `nil` stands for the deployed one.
-    private func load(
+    func load(
         _ app: String, _ version: Int64?, from source: some PostgresQuerying
     ) async throws -> DeployedApp? {
         let rows = try await source.query(
             """
             SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint, a.secrets_version,
-                p.content::text
+                a.pauses_version, p.content::text
             FROM partita.app_versions v JOIN partita.apps a ON a.id = v.app
             LEFT JOIN partita.app_packages p ON p.app = v.app AND p.version = v.packages
             WHERE v.app = $1 AND v.version = coalesce($2::bigint, CASE WHEN a.is_removed THEN NULL ELSE a.version END)
             """, [.text(app), PostgresValue(version)]
-        ).decode((String, Int64, Int64, Int64, String?).self)
-        guard let (text, version, deployedAt, secretsVersion, stored) = rows.first else { return nil }
+        ).decode((String, Int64, Int64, Int64, Int64, String?).self)
+        guard let (text, version, deployedAt, secretsVersion, pausesVersion, stored) = rows.first else { return nil }
+        let paused = pausesVersion == 0 ? [] : try await Self.pausedTriggers(of: app, from: source)
         let secrets = try await storedSecrets(of: app, from: source)
         do {
             let packages = try stored.map { try AppPackages(document: ExtendedJSON.parseDocument($0)) } ?? .none
@@ -126,7 +162,7 @@ public struct AppRegistry: Sendable {
             definition.secrets = SecretValues(secrets.values)
             return DeployedApp(
                 definition: definition, version: version, deployedAt: deployedAt, secretsVersion: secretsVersion,
-                unreadableSecrets: secrets.unreadable)
+                unreadableSecrets: secrets.unreadable, pausedTriggers: paused, pausesVersion: pausesVersion)
         } catch {
             throw AppRegistryError(.definitionUnreadable, "version \(version) of \(app): \(error)")
         }

@@ -8,6 +8,8 @@ public struct AppRegistryError: Error, Hashable, Sendable, CustomStringConvertib
         case definitionUnreadable = "definition-unreadable"
         /// A secret can't be stored, since no key to encrypt it with is configured.
         case encryptionKeyMissing = "encryption-key-missing"
+        /// The history of an app doesn't have that version, or no longer.
+        case versionUnknown = "version-unknown"
     }
 
     public let code: Code

@@ -1,4 +1,5 @@
 public import AppDefinition
+import DocumentModel
 
 /// A deployed version of an app. Immutable and shared by reference: services look one up for every request.
 public final class DeployedApp: Sendable {
@@ -12,18 +13,31 @@ public final class DeployedApp: Sendable {
     /// The names of stored secrets that can't be decrypted, because the key isn't configured or the stored value was altered. They
     /// count as unset.
     public let unreadableSecrets: [String]
+    /// The triggers that an operator has paused.
+    public let pausedTriggers: [PausedTrigger]
+    /// The number of changes of the paused triggers.
+    let pausesVersion: Int64
 
     public var id: String { definition.id }
 
     public init(
         definition: AppDefinition, version: Int64, deployedAt: Int64, secretsVersion: Int64 = 0,
-        unreadableSecrets: [String] = []
+        unreadableSecrets: [String] = [], pausedTriggers: [PausedTrigger] = [], pausesVersion: Int64 = 0
     ) {
         self.definition = definition
         self.version = version
         self.deployedAt = deployedAt
         self.secretsVersion = secretsVersion
         self.unreadableSecrets = unreadableSecrets
+        self.pausedTriggers = pausedTriggers
+        self.pausesVersion = pausesVersion
+    }
+}
+
+extension DeployedApp {
+    /// The pause of a trigger; `nil` while it isn't paused.
+    public func pause(of trigger: String) -> PausedTrigger? {
+        pausedTriggers.first { $0.name.hasSameBytes(as: trigger) }
     }
 }
 

@@ -65,7 +65,7 @@ public final class ServiceEngines: Sendable {
         readiness = context.readiness
         readiness.set("apps", .notReady("not loaded yet"))  // here, since health may be requested before `run`
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
-        let settings = EngineSettings.postgres(configuration, as: context.name)
+        let settings = EngineSettings.postgres(configuration, as: instance)
         connections = settings.connections
         postgres = PostgresClient(configuration: settings, on: context.loops, logger: logger)
         redisClient =
@@ -83,7 +83,7 @@ public final class ServiceEngines: Sendable {
         self.usesSecrets = usesSecrets
         keys = usesSecrets ? KeyRing(configuration) : .empty
         registry = AppRegistry(client: postgres, keys: keys)
-        apps = AppDirectory(registry: registry, logger: logger)
+        apps = AppDirectory(registry: registry, instance: instance, logger: logger)
         store = DocumentStore(client: postgres, clock: clock, logger: logger)
         let verifier = try TokenVerifier()
         access = AccessCheck(

@@ -7,7 +7,8 @@ enum Main {
     static let commands: [Command] =
         [
             UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppCheckCommand.command,
-            AppDeployCommand.command, AppListCommand.command,
+            AppDeployCommand.command, AppListCommand.command, AppHistoryCommands.history, AppHistoryCommands.rollback,
+            AppHistoryCommands.export, AppRemoveCommand.command,
             SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
             IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
             ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,

@@ -3,10 +3,13 @@ import Glibc
 
 /// The tool's results on standard output. Each line is written immediately, since a reader of a pipe waits for it, too.
 enum Output {
-    static func line(_ text: String) {
-        var bytes = Array((text + "\n").utf8)[...]
+    static func line(_ text: String) { write(Array((text + "\n").utf8)) }
+
+    /// Writes bytes as they are.
+    static func write(_ bytes: [UInt8]) {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+            let count = bytes.withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
                 exit(1)  // the reader has closed the pipe, as in `| head`

@@ -1,8 +1,10 @@
+import AppDeployment
 import AppRegistry
 import DocumentModel
 import DocumentStore
 import EventLoop
 import EventStream
+import Foundation
 import Kafka
 import Lifecycle
 import Logging
@@ -28,7 +30,7 @@ struct Tool: Sendable {
         let loops = LoopGroup(1)
         let engines = try configuration.engines()
         var settings = EngineSettings.postgres(engines, as: "partita")
-        settings.connections = 2
+        settings.connections = 4
         // The timeouts are short, since a user waits for the result.
         settings.connectTimeout = .seconds(3)
         settings.leaseTimeout = .seconds(5)
@@ -83,6 +85,14 @@ struct Tool: Sendable {
         let store = DocumentStore(client: postgres)
         store.define(AppStorage(app.definition))
         return (store, app)
+    }
+
+    /// What operators do with apps, as whoever runs the tool.
+    var deployments: AppDeployments {
+        AppDeployments(
+            client: postgres, registry: registry, loop: loops.next(),
+            operator: "\(NSUserName())@\(ProcessInfo.processInfo.hostName)",
+            publish: { send in try await withProducer { try await send($0) } })
     }
 
     /// Sends events with a producer that is closed afterwards.

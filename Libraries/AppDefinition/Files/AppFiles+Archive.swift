@@ -16,6 +16,11 @@ extension AppFiles {
     /// Whether an archive's entry may be a file of an app, whatever folder of the archive the app is in.
     public static func mayRead(archived path: String) -> Bool { ends(of: path).contains(where: AppPaths.isRead) }
 
+    /// Whether an archive's entry may be a file of an app, or one that is kept with it.
+    public static func mayKeep(archived path: String) -> Bool {
+        ends(of: path).contains { AppPaths.isRead($0) || AppPaths.isKept($0) }
+    }
+
     /// The path as each folder of it sees it; none for a path of installed packages.
     private static func ends(of path: String) -> [String] {
         // No app has a path of this length, and each of its components costs a comparison.
@@ -66,16 +71,59 @@ extension AppFiles {
         return String(decoding: path.utf8.dropFirst(root.utf8.count), as: UTF8.self)
     }
 
-    /// Reads an app from the files of an archive.
+    /// Reads an app from the files of an archive. Its links aren't followed.
     ///
-    /// - Parameter root: the app's folder, as `root(inArchive:name:)` returns it.
+    /// - Parameters:
+    ///   - links: the archive's links, with their targets.
+    ///   - root: the app's folder, as `root(inArchive:name:)` returns it.
     /// - Throws: as `init(folder:)`.
-    public init(archived files: [ArchivedFile], in root: String) throws(AppDefinitionError) {
+    public init(
+        archived files: [ArchivedFile], links: [(path: String, target: String)] = [], in root: String
+    ) throws(AppDefinitionError) {
         var collector = AppFileCollector()
         for file in files {
             guard let path = Self.path(file.path, inside: root) else { continue }
             collector.add(path, size: file.bytes.count) { file.bytes }
         }
+        for link in links {
+            guard let path = Self.path(link.path, inside: root) else { continue }
+            collector.report(
+                DefinitionProblem(
+                    .linkNotFollowed, severity: .warning, file: path,
+                    "this is a link to \(link.target), and links in archives aren't followed: make the archive with the files themselves (zip does so; tar with -h)"
+                ))
+        }
+        let others = Self.otherRoots(inArchive: files.map(\.path), besides: root)
+        if let other = others.first {
+            collector.report(
+                DefinitionProblem(
+                    .partShadowed, severity: .warning, file: "",
+                    "the archive has \(others.count == 1 ? "a second app" : "\(others.count) more apps"), in \(other): only the one in \(root.isEmpty ? "its root" : root) is read; deploy each from an archive of its own"
+                ))
+        }
         self = try collector.files()
+    }
+
+    /// The folders of further apps in an archive, sorted.
+    private static func otherRoots(inArchive files: [String], besides root: String) -> [String] {
+        let found = files.compactMap { AppPaths.root(shownBy: plain($0)) }.filter(\.isSure).map(\.folder)
+        return Set(texts: found).sortedTexts.filter { !$0.hasSameBytes(as: root) }
+    }
+
+    /// Takes the files of `functions/node_modules` of an archive: packages, and files that no function can require.
+    /// - Parameter found: by their paths inside the app's folder.
+    /// - Throws: `AppDefinitionError` when the packages exceed a limit.
+    public mutating func addPackages(_ found: [ArchivedFile]) throws(AppDefinitionError) {
+        let folder = PackageCollector.folder + "/"
+        var collector = PackageCollector()
+        for file in found where file.path.startsWithBytes(of: folder) {
+            let inner = String(decoding: file.path.utf8.dropFirst(folder.utf8.count), as: UTF8.self)
+            if let module = PackageCollector.modulePath(inner) {
+                try collector.add(module, file.bytes)
+                if module.hasSameBytes(as: inner), String(validating: file.bytes, as: UTF8.self) != nil { continue }
+            }
+            keep(file.path, size: file.bytes.count) { file.bytes }
+        }
+        packages = collector.packages
     }
 }

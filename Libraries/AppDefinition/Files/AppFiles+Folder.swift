@@ -2,31 +2,37 @@ import DocumentModel
 import Foundation
 
 extension AppFiles {
-    /// Reads an app's folder. Nothing is written, links aren't followed, and files at places where an app has none are passed over.
+    /// Reads an app's folder. Nothing is written, links are followed inside of it, and files at places where an app has none are passed
+    /// over.
     ///
+    /// What is wrong with single files (`file-unreadable`, `file-too-large`, `file-not-text`, `link-not-followed`) is in `problems`.
     /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder doesn't exist or isn't a folder, `appNotFound` when
-    ///   it has no file of an app, and with the problems of single files (`file-unreadable`, `file-too-large`, `file-not-text`)
-    ///   otherwise.
+    ///   it has no file of an app, and `invalid` when all files together exceed a limit.
     public init(folder: String) throws(AppDefinitionError) {
         var collector = AppFileCollector()
-        var pending = [""]
-        while let relative = pending.popLast() {
+        let root = FolderEntry.real(folder)
+        // Each folder with those around it, by their real paths: a link to one of them would never end.
+        var pending = [(path: "", around: Set([root]))]
+        while let (relative, around) = pending.popLast() {
             for name in try Self.names(in: folder, relative: relative).sorted() {
                 let path = relative.isEmpty ? name : relative + "/" + name
                 let full = folder + "/" + path
-                let attributes = try? FileManager.default.attributesOfItem(atPath: full)  // nil: vanished meanwhile
-                switch attributes?[.type] as? FileAttributeType {
-                case .typeDirectory where AppPaths.isEntered(path): pending.append(path)
-                case .typeRegular:
-                    collector.add(path, size: attributes?[.size] as? Int ?? 0) {
+                guard AppPaths.isEntered(path) || AppPaths.isRead(path) || AppPaths.isKept(path) else { continue }
+                switch FolderEntry(at: full, inside: root) {
+                case .folder(let real) where AppPaths.isEntered(path) && !around.contains(real):
+                    pending.append((path, around.union([real])))
+                case .file(let size):
+                    collector.add(path, size: size) {
                         FileManager.default.contents(atPath: full).map { [UInt8]($0) }
                     }
+                case .refused(let reason):
+                    collector.report(DefinitionProblem(.linkNotFollowed, severity: .warning, file: path, reason))
                 default: continue
                 }
             }
         }
         self = try collector.files()
-        if texts.isEmpty { throw Self.noApp(in: folder) }
+        if texts.isEmpty, problems.isEmpty { throw Self.noApp(in: folder) }
     }
 
     private static func names(in folder: String, relative: String) throws(AppDefinitionError) -> [String] {

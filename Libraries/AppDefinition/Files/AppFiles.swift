@@ -10,6 +10,11 @@ public struct AppFiles: Hashable, Sendable {
     /// The largest total, in bytes: the definition is one row in Postgres.
     public static let totalLimit = 32 << 20
 
+    /// The most bytes of files that no service reads and that are kept.
+    public static let otherTotalLimit = 64 << 20
+    /// The most files that no service reads and that are kept.
+    public static let otherCountLimit = 20_000
+
     /// The files' texts by path relative to the app's folder, with `/` between components.
     public var texts: [ExactText: String]
     /// What the operator decided at the deployment.
@@ -17,6 +22,12 @@ public struct AppFiles: Hashable, Sendable {
 
     /// The packages that functions require. They aren't part of `document`: the registry stores them separately.
     public var packages = AppPackages.none
+
+    /// The files at an app's places that no service reads, by path: they are kept for `export`, and aren't part of `document`.
+    public var otherFiles: [ExactText: [UInt8]] = [:]
+    var otherBytes = 0
+    /// What was found while the files were collected. Inspecting an app reports it; it isn't stored.
+    public var problems: [DefinitionProblem] = []
 
     /// Creates the files of an app from texts by relative path.
     public init(_ texts: [ExactText: String] = [:]) { self.texts = texts }
@@ -47,7 +58,7 @@ public struct AppFiles: Hashable, Sendable {
 }
 
 extension AppFiles {
-    /// By bytes: files that differ only in the Unicode form of a text are others.
+    /// By what services read, and by bytes: files that differ only in the Unicode form of a text are others.
     public static func == (left: AppFiles, right: AppFiles) -> Bool {
         left.choices == right.choices && left.packages == right.packages && left.texts.count == right.texts.count
             && left.texts.allSatisfy { right.texts[$0.key.text]?.hasSameBytes(as: $0.value) == true }

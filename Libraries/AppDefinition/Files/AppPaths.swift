@@ -10,8 +10,8 @@ enum AppPaths {
         "auth", "auth_providers", "data_sources", "services", "sync", "functions", "triggers", "values", "environments",
         "http_endpoints", "https_endpoints", "graphql", "log_forwarders", "push",
     ]
-    /// Folders that only hold some of `rootFiles`.
-    private static let listedFolders: Set<ExactText> = [".mdb", "hosting"]
+    /// Folders of which only some of `rootFiles` are read.
+    private static let listedFolders: Set<ExactText> = [".mdb", "hosting", "security", "ip_access_list", "access_list"]
     /// Folders inside the app's own that are never read.
     private static let skipped: Set<ExactText> = ["node_modules", ".git", ".idea", ".vscode"]
 
@@ -25,12 +25,18 @@ enum AppPaths {
         return (path.hasSuffix(".json") || path.hasSuffix(".js")) && !parts.contains { skipped.contains($0) }
     }
 
+    /// Whether a file is kept with the app although nothing reads it: the format has a folder for it.
+    static func isKept(_ path: String) -> Bool {
+        let parts = components(path)
+        guard parts.count > 1, let first = parts.first else { return false }
+        return (folders.contains(first) || listedFolders.contains(first)) && !parts.contains { skipped.contains($0) }
+    }
+
     /// Whether a folder can have files of an app.
     static func isEntered(_ path: String) -> Bool {
         let parts = components(path)
         guard let first = parts.first else { return false }
-        if parts.count == 1, listedFolders.contains(first) { return true }
-        return folders.contains(first) && !parts.contains { skipped.contains($0) }
+        return (folders.contains(first) || listedFolders.contains(first)) && !parts.contains { skipped.contains($0) }
     }
 
     /// The folder of the app that a path in an archive shows, with a `/` at its end: by a root file that only apps have (`isSure`), or

@@ -1,37 +1,184 @@
 import DocumentModel
 import Foundation
 
-extension AppPackages {
-    /// Reads `functions/node_modules` of an app's folder. Links aren't followed. Without that folder there are no packages.
+extension AppFiles {
+    /// Reads `functions/node_modules` of the app's folder, as Node sees it: its links are followed inside of the app's folder. Without that
+    /// folder there are no packages.
     /// - Parameter folder: the app's.
-    /// - Throws: `AppDefinitionError` when they exceed a limit, or a file can't be read.
-    public static func read(folder: String) throws(AppDefinitionError) -> AppPackages {
+    /// - Throws: `AppDefinitionError` when the packages exceed a limit, or a file can't be read.
+    public mutating func readPackages(folder: String) throws(AppDefinitionError) {
         let root = "\(folder)/\(PackageCollector.folder)"
-        guard FileManager.default.fileExists(atPath: root) else { return .none }
-        var collector = PackageCollector()
-        var pending = [""]
-        while let relative = pending.popLast() {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: root + "/" + relative)) ?? nil
-            guard let names else { throw unreadable(relative) }
-            for name in names.sorted() {
-                let path = relative.isEmpty ? name : relative + "/" + name
-                let attributes = try? FileManager.default.attributesOfItem(atPath: "\(root)/\(path)")  // nil: vanished
-                switch attributes?[.type] as? FileAttributeType {
-                case .typeDirectory: pending.append(path)
-                case .typeRegular:
-                    guard let place = PackageCollector.modulePath(path) else { continue }
-                    guard let bytes = FileManager.default.contents(atPath: "\(root)/\(path)") else {
-                        throw unreadable(path)
-                    }
-                    try collector.add(place, [UInt8](bytes))
-                default: continue
-                }
-            }
-        }
-        return collector.packages
+        guard FileManager.default.fileExists(atPath: root) else { return }
+        var walk = PackageWalk(root: FolderEntry.real(folder), files: self)
+        try walk.packages(in: FolderEntry.real(root), at: "", visible: [], around: [])
+        self = walk.files
+        packages = walk.collector.packages
     }
 
-    private static func unreadable(_ path: String) -> AppDefinitionError {
+    /// Keeps a file that no service reads.
+    mutating func keep(_ path: String, size: Int, read: () -> [UInt8]?) {
+        guard otherFiles.count < Self.otherCountLimit, otherBytes + size <= Self.otherTotalLimit else {
+            if !problems.contains(where: { $0.code == .fileNotKept }) {
+                problems.append(
+                    DefinitionProblem(
+                        .fileNotKept, severity: .warning, file: path,
+                        "this file and others after it aren't kept, so that `partita app export` won't have them: files that no service reads have more than \(Self.otherTotalLimit) bytes or are more than \(Self.otherCountLimit), the limits"
+                    ))
+            }
+            return
+        }
+        guard let bytes = read() else {
+            problems.append(
+                DefinitionProblem(.fileUnreadable, file: path, "can't be read: check that this user may read it"))
+            return
+        }
+        otherBytes += bytes.count
+        otherFiles[path] = bytes
+    }
+}
+
+/// Reads a folder `node_modules`.
+///
+/// A package that is a link, as pnpm makes them, finds its own dependencies beside the place to which the link leads. Functions' modules have
+/// no links, so these dependencies are put into a `node_modules` of the package, unless it finds the same ones further up.
+private struct PackageWalk {
+    /// The app's folder, without links.
+    let root: String
+    var files: AppFiles
+    var collector = PackageCollector()
+    private var count = 0
+
+    /// The most entries that are looked at, since links can make many of few.
+    private static let countLimit = 200_000
+
+    init(root: String, files: AppFiles) {
+        self.root = root
+        self.files = files
+    }
+
+    /// Packages by name, with their real paths.
+    private typealias Level = [ExactText: String]
+
+    /// - Parameters:
+    ///   - directory: a folder of packages.
+    ///   - place: where they are, inside `node_modules`.
+    ///   - visible: the packages that a package there finds, the nearest last.
+    ///   - around: the real paths of the packages around it.
+    mutating func packages(
+        in directory: String, at place: String, visible: [[ExactText: String]], around: Set<String>
+    ) throws(AppDefinitionError) {
+        let level = try level(of: directory, at: place, keepsFiles: true)
+        for (name, real) in level.sorted(by: { $0.key < $1.key }) {
+            try package(
+                real, at: join(place, name.text), isLink: real != "\(directory)/\(name.text)",
+                visible: visible + [level], around: around)
+        }
+    }
+
+    /// The packages directly in a folder, those of scopes too. Other files are kept.
+    private mutating func level(
+        of directory: String, at place: String, keepsFiles: Bool
+    ) throws(AppDefinitionError) -> Level {
+        var level: Level = [:]
+        var names = try names(in: directory)[...]
+        while let name = names.popFirst() {
+            let path = join(place, name)
+            switch FolderEntry(at: "\(directory)/\(name)", inside: root) {
+            case .folder where name.hasPrefix("@") && !name.contains("/"):
+                names += try self.names(in: "\(directory)/\(name)").map { "\(name)/\($0)" }
+            case .folder(let real) where !name.hasPrefix("."): level[name] = real
+            case .file(let size) where keepsFiles: keep(path, "\(directory)/\(name)", size)
+            case .refused(let reason): refuse(path, reason)
+            default: continue
+            }
+        }
+        return level
+    }
+
+    private mutating func package(
+        _ real: String, at place: String, isLink: Bool, visible: [Level], around: Set<String>
+    ) throws(AppDefinitionError) {
+        guard !around.contains(real) else { return }
+        let around = around.union([real])
+        var own: Level = [:]
+        if FileManager.default.fileExists(atPath: real + "/node_modules") {
+            own = try level(of: FolderEntry.real(real + "/node_modules"), at: place + "/node_modules", keepsFiles: true)
+        }
+        if isLink, let siblings = siblings(of: real) {
+            let further = try level(of: siblings, at: place + "/node_modules", keepsFiles: false)
+            for (name, other) in further where other != real && own[name] == nil {
+                let found = visible.last { $0[name] != nil }?[name]
+                if found != other { own[name] = other }
+            }
+        }
+        try folder(real, at: place, around: [real])
+        for (name, other) in own.sorted(by: { $0.key < $1.key }) {
+            try package(
+                other, at: "\(place)/node_modules/\(name.text)", isLink: other != "\(real)/node_modules/\(name.text)",
+                visible: visible + [own], around: around)
+        }
+    }
+
+    /// The folder `node_modules` in which a package really is.
+    private func siblings(of real: String) -> String? {
+        guard let range = real.range(of: "/node_modules/", options: .backwards) else { return nil }
+        return real[..<range.lowerBound] + "/node_modules"
+    }
+
+    /// The files of a package, without those of its `node_modules`.
+    private mutating func folder(_ directory: String, at place: String, around: Set<String>) throws(AppDefinitionError)
+    {
+        for name in try names(in: directory) where name != "node_modules" {
+            let (path, full) = ("\(place)/\(name)", "\(directory)/\(name)")
+            switch FolderEntry(at: full, inside: root) {
+            case .folder(let real) where !around.contains(real):
+                try folder(real, at: path, around: around.union([real]))
+            case .file(let size):
+                guard let module = PackageCollector.modulePath(path) else {
+                    keep(path, full, size)
+                    continue
+                }
+                guard let data = FileManager.default.contents(atPath: full) else { throw unreadable(path) }
+                let bytes = [UInt8](data)
+                try collector.add(module, bytes)
+                // Its text would be another one.
+                if String(validating: bytes, as: UTF8.self) == nil { keep(path, full, size) }
+            case .refused(let reason): refuse(path, reason)
+            default: continue
+            }
+        }
+    }
+
+    private func join(_ place: String, _ name: String) -> String { place.isEmpty ? name : "\(place)/\(name)" }
+
+    private mutating func names(in directory: String) throws(AppDefinitionError) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? nil
+        guard let names else { throw unreadable(directory) }
+        count += names.count
+        guard count <= Self.countLimit else {
+            throw AppDefinitionError(problems: [
+                DefinitionProblem(
+                    .fileTooLarge, file: PackageCollector.folder,
+                    "the packages have more than \(Self.countLimit) files and links, the limit: remove those that no function requires (npm prune --omit=dev)"
+                )
+            ])
+        }
+        return names.sorted()
+    }
+
+    private mutating func keep(_ path: String, _ full: String, _ size: Int) {
+        files.keep("\(PackageCollector.folder)/\(path)", size: size) {
+            FileManager.default.contents(atPath: full).map { [UInt8]($0) }
+        }
+    }
+
+    private mutating func refuse(_ path: String, _ reason: String) {
+        files.problems.append(
+            DefinitionProblem(
+                .linkNotFollowed, severity: .warning, file: "\(PackageCollector.folder)/\(path)", reason))
+    }
+
+    private func unreadable(_ path: String) -> AppDefinitionError {
         AppDefinitionError(problems: [
             DefinitionProblem(
                 .fileUnreadable, file: "\(PackageCollector.folder)/\(path)",

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Takes the files of an app's packages one by one, from a folder or an archive, within limits. Every host of the app's functions
 /// holds them in memory.
@@ -43,6 +43,9 @@ public struct PackageCollector {
         // As Node reads them: bytes that aren't UTF-8 are replaced.
         texts[path] = String(decoding: bytes, as: UTF8.self)
     }
+
+    /// Whether a file was taken under this path.
+    func has(_ path: String) -> Bool { texts[path] != nil }
 
     public var packages: AppPackages { texts.isEmpty ? .none : AppPackages(texts) }
 }

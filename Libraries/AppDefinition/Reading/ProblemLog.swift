@@ -22,6 +22,9 @@ final class ProblemLog {
             DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message))
     }
 
+    /// Logs what was found before the files were read.
+    func add(_ problem: DefinitionProblem) { problems.append(problem) }
+
     /// Logs a value from which a field is read, although it is no object; once for each place.
     func notAnObject(_ value: Value, file: String, pointer: String) {
         guard wrongPlaces.insert("\(file) \(pointer)") else { return }

@@ -1,4 +1,5 @@
 import AppDefinition
+import AppDeployment
 import DocumentModel
 import EventLoop
 import Logging

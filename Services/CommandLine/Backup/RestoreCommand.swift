@@ -97,8 +97,9 @@ enum RestoreCommand {
     private static func refuseWhileServicesRun(_ client: PostgresClient) async throws {
         let names = try await client.query(
             """
-            select distinct application_name from pg_stat_activity
-            where datname = current_database() and application_name = any($1::text[]) order by 1
+            select distinct s.service from pg_stat_activity a
+            cross join lateral (select regexp_replace(a.application_name, '-[0-9a-f]{8}$', '') as service) s
+            where a.datname = current_database() and s.service = any($1::text[]) order by 1
             """, [.textArray(LocalSystem.serviceNames)]
         ).decode(String.self)
         guard names.isEmpty else {

@@ -1,4 +1,5 @@
 import AppDefinition
+import AppDeployment
 import ChildProcesses
 import EventLoop
 import Foundation
@@ -65,7 +66,7 @@ actor LocalSystem {
         try await Progress.step("preparing tables and topics") { try await SetupCommand.setUp(configuration) }
         let app = app
         let deployed = try await Progress.step("deploying \(appName)") {
-            try await AppDeployCommand.deploy(app, configuration: configuration)
+            try await Tool.run(configuration) { try await $0.deployments.deploy(app) }
         }
         appId = deployed.app.id
         for line in deployed.warnings + deployed.report { Progress.line("  " + line) }

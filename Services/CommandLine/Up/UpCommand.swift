@@ -1,3 +1,4 @@
+import AppDeployment
 import ChildProcesses
 import EventLoop
 import Foundation

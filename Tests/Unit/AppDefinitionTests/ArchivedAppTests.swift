@@ -45,12 +45,30 @@ struct ArchivedAppTests {
 
     @Test func `a file that is too large or isn't text is refused by its name`() throws {
         for bytes in [[UInt8](repeating: 32, count: (4 << 20) + 1), [0xFF, 0xFE]] {
-            let error = #expect(throws: AppDefinitionError.self) {
+            let inspection = AppDefinition.inspect(
                 try files([
-                    .init(path: "realm_config.json", bytes: []), .init(path: "values/a.json", bytes: bytes),
+                    .init(path: "realm_config.json", bytes: Array("{".utf8)),
+                    .init(path: "values/a.json", bytes: bytes),
+                ]))
+            // It doesn't hide what is wrong with others.
+            #expect(
+                inspection.problems.filter { $0.severity == .error }.map(\.file) == [
+                    "realm_config.json", "values/a.json",
                 ])
-            }
-            #expect(error?.problems.map(\.file) == ["values/a.json"])
         }
+    }
+
+    @Test func `files that nothing reads are kept, links are named, and so is a second app`() throws {
+        let files = try AppFiles(
+            archived: [
+                .init(path: "one/realm_config.json", bytes: Array("{}".utf8)),
+                .init(path: "one/functions/README.md", bytes: [0xFF]), .init(path: "one/README.md", bytes: []),
+                .init(path: "other/app/stitch.json", bytes: Array("{}".utf8)),
+            ], links: [("one/functions/a.js", "../a.js"), ("two", "one")], in: "one/")
+        #expect(files.otherFiles == ["functions/README.md": [0xFF]])
+        #expect(files.problems.map(\.code) == [.linkNotFollowed, .partShadowed])
+        #expect(files.problems[0].file == "functions/a.js" && files.problems[0].message.contains("link to ../a.js"))
+        #expect(files.problems[1].message.contains("a second app, in other/app/"))
+        #expect(files.original.map(\.path) == ["functions/README.md", "realm_config.json"])
     }
 }

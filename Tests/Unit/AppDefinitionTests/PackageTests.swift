@@ -25,14 +25,54 @@ struct PackageTests {
         try FileManager.default.createSymbolicLink(
             atPath: root + "/functions/node_modules/a/link.js", withDestinationPath: "/etc/hostname")
         defer { try? FileManager.default.removeItem(atPath: root) }
-        let packages = try AppPackages.read(folder: root)
+        var files = AppFiles()
+        try files.readPackages(folder: root)
+        let packages = files.packages
         #expect(
             packages.texts == [
                 "a/index.js": "1", "a/package.json": "{}", "@s/b/lib/x.cjs": "2", "a/node_modules/c/i.mjs": "3",
             ])
         #expect(try AppPackages(document: packages.document) == packages)
-        #expect(try AppPackages.read(folder: "/nowhere") == .none)
+        #expect(
+            Set(files.otherFiles.keys) == [
+                "functions/node_modules/a/README.md", "functions/node_modules/.package-lock.json",
+            ])
+        #expect(files.problems.map(\.code) == [.linkNotFollowed])
+        #expect(files.problems.map(\.file) == ["functions/node_modules/a/link.js"])
+        var none = AppFiles()
+        try none.readPackages(folder: "/nowhere")
+        #expect(none.packages == .none)
         #expect(throws: AppDefinitionError.self) { try AppPackages(document: ["a": 1]) }
+    }
+
+    @Test func `packages that are links, as pnpm makes them, are found with what they require`() throws {
+        let store = "functions/node_modules/.pnpm"
+        let root = try folder([
+            "\(store)/a@1/node_modules/a/index.js": "a", "\(store)/b@1/node_modules/b/index.js": "b",
+            "\(store)/c@1/node_modules/@s/c/index.js": "c", "\(store)/c@2/node_modules/@s/c/index.js": "c2",
+        ])
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        func link(_ path: String, _ target: String) throws {
+            let place = URL(fileURLWithPath: "\(root)/\(path)")
+            try FileManager.default.createDirectory(
+                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(atPath: place.path, withDestinationPath: target)
+        }
+        try link("functions/node_modules/a", ".pnpm/a@1/node_modules/a")
+        try link("functions/node_modules/@s/c", "../.pnpm/c@2/node_modules/@s/c")
+        // a requires b and the older c; b requires a, and the same c as a.
+        try link("\(store)/a@1/node_modules/b", "../../b@1/node_modules/b")
+        try link("\(store)/a@1/node_modules/@s/c", "../../../c@1/node_modules/@s/c")
+        try link("\(store)/b@1/node_modules/a", "../../a@1/node_modules/a")
+        try link("\(store)/b@1/node_modules/@s/c", "../../../c@1/node_modules/@s/c")
+        var files = AppFiles()
+        try files.readPackages(folder: root)
+        #expect(
+            files.packages.texts == [
+                "a/index.js": "a", "a/node_modules/b/index.js": "b", "a/node_modules/@s/c/index.js": "c",
+                "@s/c/index.js": "c2",
+            ])
+        #expect(files.problems.isEmpty)
     }
 
     @Test(arguments: [

@@ -1,13 +1,14 @@
-import AppDefinition
+public import AppDefinition
 import DocumentModel
-import EventLoop
+public import EventLoop
 import FunctionProtocol
 import Functions
 import Logging
 
 /// Reads an app and has its functions parsed by the engine that will run them.
-enum AppCheck {
-    static func inspect(_ files: AppFiles, on loop: EventLoop) async throws -> AppDefinition.Inspection {
+public enum AppCheck {
+    /// - Parameter loop: for the process that parses them.
+    public static func inspect(_ files: AppFiles, on loop: EventLoop) async throws -> AppDefinition.Inspection {
         let functions = AppDefinition.inspect(files).definition.functions
         guard !functions.isEmpty else { return AppDefinition.inspect(files) }
         let pool = FunctionHostPool(configuration: .init(hosts: 1), loop: loop, logger: Logger(label: "functions"))

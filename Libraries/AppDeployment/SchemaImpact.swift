@@ -1,0 +1,93 @@
+import AppDefinition
+public import DocumentModel
+import DocumentSchema
+import DocumentStore
+import Postgres
+
+/// What a changed schema of a collection means for the documents that are stored, and for devices that write as before.
+public struct SchemaImpact: Sendable {
+    public let namespace: ChangeEvent.Namespace
+    /// How many documents were looked at: at most `AppDeployments.schemaScanLimit`.
+    public let scanned: Int
+    /// Whether these are all.
+    public let isComplete: Bool
+    /// How many of them are valid by the former schema, and not by the new one.
+    public let broken: Int
+    /// The `_id` of one of them, and why it isn't valid.
+    public let example: (id: Value, reason: String)?
+    /// The fields that are newly required.
+    public let newlyRequired: [String]
+    /// How many devices have written to the collection's partitions in the last 30 days.
+    public let devices: Int
+
+    /// Whether changes of documents would be rejected.
+    public var isBreaking: Bool { broken > 0 }
+
+    var lines: [String] {
+        let name = "\(namespace.database).\(namespace.collection)"
+        var lines: [String] = []
+        if broken > 0 {
+            let what = isComplete ? "\(scanned)" : "the first \(scanned)"
+            let why = example.map { "; \(ExtendedJSON.print($0.id, mode: .relaxed)): \($0.reason)" } ?? ""
+            lines.append("\(broken) of \(what) documents of \(name) violate its new schema\(why)")
+        }
+        if !newlyRequired.isEmpty, devices > 0 {
+            lines.append(
+                "\(name) newly requires \(newlyRequired.joined(separator: ", ")): \(devices) devices have written there in the last 30 days, and what they insert without it is rejected until they have a new version of the app"
+            )
+        }
+        return lines
+    }
+}
+
+extension AppDeployments {
+    /// The most documents of a collection that are checked against a new schema.
+    public static let schemaScanLimit = 100_000
+
+    func schemaImpacts(
+        of definition: AppDefinition, after former: AppDefinition?, in store: DocumentStore
+    ) async throws -> [SchemaImpact] {
+        let before = former?.schemas ?? [:]
+        var impacts: [SchemaImpact] = []
+        for (namespace, schema) in definition.schemas.sorted(by: { $0.key.name < $1.key.name }) {
+            let old = before[namespace]
+            if let old, old.source == schema.source { continue }
+            let impact = try await impact(of: schema, after: old, on: namespace, app: definition.id, in: store)
+            if !impact.lines.isEmpty { impacts.append(impact) }
+        }
+        return impacts
+    }
+
+    private func impact(
+        of schema: DocumentSchema, after old: DocumentSchema?, on namespace: ChangeEvent.Namespace, app: String,
+        in store: DocumentStore
+    ) async throws -> SchemaImpact {
+        var (scanned, broken) = (0, 0)
+        var example: (id: Value, reason: String)?
+        try await store.collection(namespace.collection, database: namespace.database, app: app).forEach(
+            [:], options: FindOptions(limit: Self.schemaScanLimit)
+        ) { document in
+            scanned += 1
+            if let violation = schema.firstViolation(in: document), old?.firstViolation(in: document) == nil {
+                broken += 1
+                if example == nil { example = (document["_id"] ?? .null, violation.description) }
+            }
+            return true
+        }
+        let former = Set(texts: old?.requiredFields ?? [])
+        let added = old == nil ? [] : schema.requiredFields.filter { !former.contains($0) && $0 != "_id" }
+        return SchemaImpact(
+            namespace: namespace, scanned: scanned, isComplete: scanned < Self.schemaScanLimit, broken: broken,
+            example: example, newlyRequired: added,
+            devices: added.isEmpty ? 0 : try await store.recentDevices(of: namespace, app: app))
+    }
+}
+
+extension ChangeEvent.Namespace {
+    var name: String { "\(database).\(collection)" }
+}
+
+extension DocumentSchema {
+    /// The top-level fields that every document must have.
+    var requiredFields: [String] { (source["required"]?.arrayValue ?? []).compactMap(\.stringValue) }
+}

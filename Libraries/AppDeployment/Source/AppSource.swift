@@ -1,0 +1,68 @@
+public import AppDefinition
+import Archives
+import DocumentModel
+import Foundation
+
+/// Where an app's files come from: a folder, or a zip or tar archive.
+public enum AppSource {
+    /// The largest archive, in bytes.
+    public static let archiveLimit = 64 << 20
+    private static let limits = ArchiveReader.Limits(
+        entries: 100_000, fileBytes: archiveLimit, totalBytes: AppFiles.totalLimit + AppFiles.otherTotalLimit,
+        unpackedBytes: 1 << 30)
+
+    /// Reads an app from a folder or an archive.
+    /// - Parameters:
+    ///   - place: its path.
+    ///   - choices: what the operator decides, because no file says it.
+    /// - Throws: `DeploymentError` with code `sourceUnreadable`; `AppDefinitionError`.
+    public static func files(at place: String, choices: DeploymentChoices = DeploymentChoices()) throws -> AppFiles {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: place, isDirectory: &isFolder), !isFolder.boolValue else {
+            var files = try AppFiles(folder: place)
+            try PackageFolder.addPackages(of: place, to: &files)
+            files.choices = choices
+            return files
+        }
+        guard let handle = FileHandle(forReadingAtPath: place) else {
+            throw DeploymentError(.sourceUnreadable, "\(place) can't be read: check that this user may read it")
+        }
+        defer { try? handle.close() }  // it was only read
+        return try files(of: archive(from: handle, named: place), named: place, choices: choices)
+    }
+
+    /// The bytes of an archive.
+    /// - Throws: `DeploymentError` with code `sourceUnreadable` when they are more than `archiveLimit`.
+    public static func archive(from handle: FileHandle, named name: String) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let part = try handle.read(upToCount: 1 << 20), !part.isEmpty {
+            bytes += part
+            guard bytes.count <= archiveLimit else {
+                throw DeploymentError(
+                    .sourceUnreadable, "\(name) has more than \(archiveLimit) bytes, the limit for an app's archive")
+            }
+        }
+        return bytes
+    }
+
+    /// Reads an app from an archive in memory. Nothing is written.
+    /// - Parameter name: the archive's name, for messages.
+    /// - Throws: as `files(at:choices:)`.
+    public static func files(
+        of bytes: [UInt8], named name: String, choices: DeploymentChoices = DeploymentChoices()
+    ) throws -> AppFiles {
+        do {
+            let found = try ArchiveReader(limits: limits).contents(of: bytes, where: AppFiles.mayKeep(archived:))
+            let root = try AppFiles.root(
+                inArchive: found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)
+            var files = try AppFiles(
+                archived: found.files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) },
+                links: found.links.map { ($0.path, $0.target) }, in: root)
+            try PackageFolder.addPackages(ofArchive: bytes, root: root, to: &files)
+            files.choices = choices
+            return files
+        } catch let error as ArchiveError {
+            throw DeploymentError(.sourceUnreadable, "\(name): \(error.message)")
+        }
+    }
+}

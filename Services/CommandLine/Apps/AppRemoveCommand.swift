@@ -1,0 +1,52 @@
+import AppDeployment
+import DocumentModel
+import Foundation
+
+/// `partita app remove APP`.
+enum AppRemoveCommand {
+    static let command = Command(
+        name: "app remove",
+        summary: "Stop serving an app. Its documents, users, secrets and history stay; it can be deployed again",
+        parameters: ["APP"],
+        options: [
+            .init("documents", "delete its documents too, once no service runs the app"),
+            .init("yes", "don't ask"),
+            .init(
+                "wait", value: "SECONDS",
+                "how long to wait for a deployment of the app (default: 60), and for services to stop it (10)"),
+            LocalConfiguration.option,
+        ]
+    ) { arguments in
+        let app = try arguments.required("APP")
+        let deletesDocuments = arguments.has("documents")
+        let seconds = try arguments.int("wait", in: 0...3600)
+        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            let count = try await tool.deployments.documentCount(of: app)
+            if !arguments.has("yes") { try confirm(app, count, deletesDocuments: deletesDocuments) }
+            let removal = try await tool.deployments.remove(
+                app, deletesDocuments: deletesDocuments, lockLimit: .seconds(seconds ?? 60),
+                serviceLimit: .seconds(seconds ?? 10), waiting: { Progress.line($0 + "; waiting") })
+            for warning in removal.warnings { Progress.line(warning) }
+            Output.line(
+                deletesDocuments
+                    ? "\(app) is removed, and \(removal.deletedDocuments) documents are deleted; its users, secrets, history and media stay"
+                    : "\(app) is removed; its \(count) documents, its users, secrets and history stay")
+        }
+    }
+
+    /// Asks for the app's name: a `y` is typed too easily.
+    private static func confirm(_ app: String, _ count: Int, deletesDocuments: Bool) throws {
+        Progress.line(
+            deletesDocuments
+                ? "This stops \(app) for all devices and clients, and deletes its \(count) documents. There is no way back but a backup."
+                : "This stops \(app) for all devices and clients. Its \(count) documents stay.")
+        guard isatty(0) == 1 else {
+            throw ToolError(
+                "--yes is missing: without it, the app's name is asked for, and standard input is no terminal")
+        }
+        Progress.line("The app's name, to confirm:")
+        guard readLine()?.trimmingCharacters(in: .whitespaces).hasSameBytes(as: app) == true else {
+            throw ToolError("that isn't the app's name: nothing was changed")
+        }
+    }
+}

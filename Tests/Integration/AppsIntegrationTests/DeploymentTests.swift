@@ -1,0 +1,236 @@
+import AppDefinition
+import AppDeployment
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import ServiceEngines
+import SyncEngine
+import TestSupport
+import Testing
+
+/// What deployments do to stored documents, and what is kept of them.
+struct DeploymentTests {
+    private struct World: Sendable {
+        let client: PostgresClient
+        let registry: AppRegistry
+        let deployments: AppDeployments
+
+        func store(_ files: AppFiles) throws -> DocumentStore {
+            let store = DocumentStore(client: client)
+            store.define(AppStorage(try AppDefinition(files: files)))
+            return store
+        }
+    }
+
+    private static func with(_ body: @Sendable (World) async throws -> Void) async throws {
+        let loops = LoopGroup(1)
+        var configuration = PostgresConfiguration(url: try await TestEngines.shared().makeDatabase())
+        configuration.connections = 6
+        try await PostgresClient.withClient(configuration, on: loops) { client in
+            let registry = AppRegistry(client: client)
+            try await body(
+                World(
+                    client: client, registry: registry,
+                    deployments: AppDeployments(
+                        client: client, registry: registry, loop: loops.next(), operator: "ada@test",
+                        publish: { _ in })))
+        }
+    }
+
+    private static func files(
+        key: String = "team", type: String = "string", required: String = "", more: [String: String] = [:]
+    ) -> AppFiles {
+        var files: AppFiles = [
+            "realm_config.json": #"{"config_version": 20210101, "app_id": "life", "name": "life"}"#,
+            "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
+            "sync/config.json": """
+            {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
+             "partition": {"key": "\(key)", "type": "string", "permissions": {"read": true, "write": true}}}
+            """,
+            "data_sources/mongodb-atlas/d/c/schema.json": """
+            {"title": "c", "bsonType": "object", "required": [\(required)], "properties": {
+              "team": {"bsonType": "string"}, "place": {"bsonType": "string"}, "n": {"bsonType": "\(type)"}}}
+            """,
+        ]
+        for (path, text) in more { files.texts[path] = text }
+        return files
+    }
+
+    @Test func `a changed partition key is refused with counts, and moves the documents when that is said`()
+        async throws
+    {
+        try await Self.with { world in
+            _ = try await world.deployments.deploy(Self.files())
+            let c = try world.store(Self.files()).collection("c", database: "d", app: "life")
+            for number in 0..<1100 {
+                try await c.insertOne([
+                    "_id": .int32(Int32(number)), "team": "t", "place": number < 1000 ? "p" : .null, "n": "1",
+                ])
+            }
+            let other = Self.files(key: "place")
+            let error = try await #require(throws: DeploymentError.self) {
+                _ = try await world.deployments.deploy(other)
+            }
+            #expect(error.code == .partitionsChange)
+            #expect(error.message.contains("1100 documents of d.c: by place instead of team"), "\(error)")
+            var dry = AppDeployments.Options()
+            dry.isDryRun = true
+            let tried = try await world.deployments.deploy(other, dry)
+            #expect(tried.impact.repartitions.map(\.count) == [1100])
+            #expect(try await world.registry.history(of: "life").map(\.number) == [1])
+
+            var options = AppDeployments.Options()
+            options.mayRepartition = true
+            let deployed = try await world.deployments.deploy(other, options)
+            #expect(deployed.warnings.contains("1100 documents of d.c are in other partitions now"))
+            let places = try await world.client.query(
+                """
+                select case when partition >= 'i:' and partition < 'i;' then 'i' else partition end, count(*) from "life/d".c
+                group by 1 order by 1
+                """
+            ).decode((String, Int).self)
+            #expect(places.map { "\($0.0) \($0.1)" } == ["i 100", "s:p 1000"])
+            // External writers follow the new key, too.
+            try await world.client.execute(
+                #"insert into "life/d".c (document) values ('{"_id": "x", "team": "t", "place": "q"}')"#)
+            let outside = try await world.client.query(#"select partition from "life/d".c where _id = 's:x'"#)
+            #expect(try outside.first?.decode(0) == "s:q")
+            let key = try await world.client.query(
+                "select partition_key, (select is_placing from partita.apps) from partita.collections")
+            #expect(try key.decode((String, Bool).self).map { "\($0.0) \($0.1)" } == ["place false"])
+        }
+    }
+
+    @Test func `what a deployment that ended in between has left is finished by others`() async throws {
+        try await Self.with { world in
+            _ = try await world.deployments.deploy(Self.files())
+            let c = try world.store(Self.files()).collection("c", database: "d", app: "life")
+            try await c.insertMany((0..<700).map { ["_id": .int32($0), "team": "t", "place": "p"] })
+            // As if the process had ended right after its transaction, and while it had built an index.
+            let next = try AppDefinition(files: Self.files(key: "place"))
+            try await world.registry.deploy(next, as: DeploymentRecord(movesDocuments: true))
+            let store = try world.store(Self.files(key: "place"))
+            try await store.stageIndexes(
+                [.init(.init(database: "d", collection: "c"), IndexModel([.init("n")]))], without: [], of: "life",
+                failed: { $1 })
+            #expect(try await store.appsWithLooseIndexes() == ["life"])
+            #expect(try await world.deployments.finishAll() == ["life"])
+            #expect(try await world.deployments.finishAll() == [])
+            #expect(try await store.appsWithLooseIndexes() == [])
+            let places = try await world.client.query(#"select distinct partition from "life/d".c"#)
+            #expect(try places.decode(String.self) == ["s:p"])
+        }
+    }
+
+    @Test func `a schema that stored documents violate is refused with a count and an example`() async throws {
+        try await Self.with { world in
+            _ = try await world.deployments.deploy(Self.files())
+            let c = try world.store(Self.files()).collection("c", database: "d", app: "life")
+            try await c.insertMany((0..<30).map { ["_id": .int32($0), "team": "t", "n": "text"] })
+            try await world.client.execute(
+                """
+                insert into partita.uploads (app, user_id, device, partition, last_version, recent)
+                values ('life', 'ada', 'phone', 's:t', 1, ''), ('life', 'ben', 'phone', 's:t', 1, ''), ('life', 'ben', 'tab', 's:z', 1, '')
+                """)
+            for files in [Self.files(type: "int"), Self.files(required: #""place""#)] {
+                let error = try await #require(throws: DeploymentError.self) {
+                    _ = try await world.deployments.deploy(files)
+                }
+                #expect(error.code == .schemaBreaks && error.message.contains("30 of 30 documents of d.c"), "\(error)")
+                #expect(error.message.contains("0: "), "\(error)")
+            }
+            var dry = AppDeployments.Options()
+            dry.isDryRun = true
+            let tried = try await world.deployments.deploy(Self.files(required: #""place""#), dry)
+            #expect(tried.impact.schemas.first?.devices == 2)
+            #expect(tried.impact.lines.contains { $0.contains("newly requires place: 2 devices") }, "\(tried.impact)")
+            #expect(try await world.registry.history(of: "life").map(\.number) == [1])
+            var options = AppDeployments.Options()
+            options.mayBreakSchema = true
+            #expect(try await world.deployments.deploy(Self.files(type: "int"), options).isNew)
+            // Documents that were invalid before are no reason.
+            #expect(
+                try await world.deployments.deploy(
+                    Self.files(type: "int", more: ["values/a.json": #"{"name": "a", "value": 1}"#])
+                ).isNew)
+        }
+    }
+
+    @Test func `a deployment waits for another one, and says whose it is`() async throws {
+        try await Self.with { world in
+            _ = try await world.deployments.deploy(Self.files())
+            var options = AppDeployments.Options()
+            options.lockLimit = .milliseconds(300)
+            let waits = Locked<[String]>([])
+            options.waiting = { text in waits.withLock { $0.append(text) } }
+            try await world.client.withConnection { connection in
+                try await connection.execute(
+                    "select pg_advisory_lock(hashtextextended('partita.deployment life', 0)), set_config('application_name', 'deployment by ben@laptop', false)"
+                )
+                let chosen = options
+                let error = try await #require(throws: DeploymentError.self) {
+                    _ = try await world.deployments.deploy(Self.files(key: "other"), chosen)
+                }
+                #expect(error.code == .deploymentRunning)
+                #expect(error.message.contains("there is a deployment by ben@laptop"), "\(error)")
+                try await connection.runScript("select pg_advisory_unlock_all()")
+            }
+            #expect(waits.withLock { $0.count } == 1)
+        }
+    }
+
+    @Test func `a history has its last versions, within its limits`() async throws {
+        try await Self.with { world in
+            try await world.registry.migrate()
+            for number in 1...AppRegistry.historyCount + 5 {
+                var files = Self.files(more: ["values/a.json": #"{"name": "a", "value": \#(number)}"#])
+                files.otherFiles = ["hosting/files/x": [UInt8(number % 3)], "hosting/files/y": [UInt8(number)]]
+                try await world.registry.deploy(
+                    try AppDefinition(files: files), as: DeploymentRecord(message: "n \(number)", by: "ada@test"))
+            }
+            let history = try await world.registry.history(of: "life")
+            #expect(history.count == AppRegistry.historyCount)
+            #expect(history.first?.message == "n 55" && history.first?.isCurrent == true && history.last?.number == 6)
+            #expect(Set(history.map(\.digest)).count == history.count)
+            let stored = try await world.client.query("select count(*) from partita.app_files").decode(Int.self)
+            #expect(stored == [53])
+            // Large versions: what can't be compressed, so that only a few fit.
+            let small = AppRegistry(client: world.client, historyBytes: 1 << 20)
+            for _ in 1...6 {
+                var files = Self.files()
+                var random = SystemRandomNumberGenerator()
+                var bytes = [UInt8](repeating: 0, count: 240 << 10)
+                bytes.withUnsafeMutableBytes { buffer in
+                    for word in buffer.bindMemory(to: UInt64.self).indices {
+                        buffer.storeBytes(of: random.next(), toByteOffset: 8 * word, as: UInt64.self)
+                    }
+                }
+                files.otherFiles = ["hosting/files/large": bytes]
+                try await small.deploy(try AppDefinition(files: files))
+            }
+            let large = try await world.registry.history(of: "life")
+            #expect(large.count == 4, "\(large.map(\.number))")
+            let (_, files) = try await world.registry.version(nil, of: "life")
+            #expect(files.otherFiles["hosting/files/large"]?.count == 240 << 10)
+        }
+    }
+
+    @Test func `an unchanged app isn't a new version, and a changed file that nothing reads is one`() async throws {
+        try await Self.with { world in
+            var files = Self.files()
+            files.otherFiles = ["functions/README.md": [1]]
+            #expect(try await world.deployments.deploy(files).isNew)
+            #expect(try await world.deployments.deploy(files).isNew == false)
+            files.otherFiles = ["functions/README.md": [2]]
+            #expect(try await world.deployments.deploy(files).isNew)
+            let back = try await world.deployments.rollBack("life", to: nil)
+            #expect(back.isNew && back.app?.version == 3)
+            #expect(try await world.registry.history(of: "life").first?.restores == 1)
+            #expect(try await world.registry.version(nil, of: "life").files.otherFiles == ["functions/README.md": [1]])
+        }
+    }
+}
