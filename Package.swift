@@ -371,7 +371,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "PermissionsIntegrationTests",
         [
-            "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore", "EventLoop",
+            "AppDefinition", "AppDeployment", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
+            "EventLoop",
             "EventStream", "EventTopics",
             "Grants", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "TestSupport",

@@ -8,7 +8,7 @@ enum Main {
         [
             UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppCheckCommand.command,
             AppDeployCommand.command, AppListCommand.command, AppHistoryCommands.history, AppHistoryCommands.rollback,
-            AppHistoryCommands.export, AppRemoveCommand.command,
+            AppHistoryCommands.export, AppDiffCommand.command, AppExplainCommand.command, AppRemoveCommand.command,
             SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
             IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
             ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,

@@ -85,3 +85,11 @@ public struct DocumentRole: Sendable {
         public var fields: [ExactText: FieldPermission]
     }
 }
+
+extension AppDefinition {
+    /// The files that have a collection's rules, as one text.
+    public func ruleText(of collection: CollectionDefinition) -> String {
+        let own = collection.isFolder ? "\(collection.place)/rules.json" : collection.place
+        return files[own] ?? ""
+    }
+}

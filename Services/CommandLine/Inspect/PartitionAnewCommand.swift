@@ -10,8 +10,7 @@ enum PartitionAnewCommand {
         parameters: ["VALUE?"],
         options: [Command.appOption, LocalConfiguration.option]
     ) { arguments in
-        // A value that isn't in the format of key texts is a string, like most partition keys.
-        let text = arguments.parameter("VALUE").map { Value(keyText: $0) == nil ? "s:" + $0 : $0 }
+        let text = arguments.parameter("VALUE").map(Value.keyText(given:))
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let documents = try await tool.store(of: arguments.app)
             let count = try await documents.store.serveAnew(

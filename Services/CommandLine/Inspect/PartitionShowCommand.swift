@@ -9,8 +9,7 @@ enum PartitionShowCommand {
         options: [Command.appOption, Output.option, LocalConfiguration.option]
     ) { arguments in
         let text = try arguments.required("VALUE")
-        // A value that isn't in the format of key texts is a string, like most partition keys.
-        let partition = Value(keyText: text) == nil ? "s:" + text : text
+        let partition = Value.keyText(given: text)
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let state = try await state(of: partition, app: try await tool.app(arguments.app).id, on: tool.postgres)
             if arguments.has("json") {

@@ -200,6 +200,20 @@ extension EndToEnd {
             #expect(unknown.output.contains("version-unknown") && unknown.output.contains("there are: 3, 2, 1"))
         }
 
+        @Test func `the tool compares apps and explains access`() async throws {
+            let system = try await RunningSystem.shared()
+            let same = try await Self.partita(system, ["app", "diff", TestApp.rchat])
+            #expect(same.output.contains("nothing differs from version"), "\(same.output)")
+            let other = try TestApp.broken("functions/chatMessageChange.js", in: system) { $0 + "\n// changed\n" }
+            let changed = try await Self.partita(system, ["app", "diff", other])
+            #expect(changed.output.contains("changed  file functions/chatMessageChange.js"), "\(changed.output)")
+            #expect(changed.output.contains("changed  function chatMessageChange"), "\(changed.output)")
+            let explained = try await Self.partita(
+                system, ["app", "explain", "--app", "rchat", "--user", "nobody", "--partition", "user=nobody"])
+            #expect(explained.output.contains("the rules say now: "), "\(explained.output)")
+            #expect(explained.output.contains("no grant: "), "\(explained.output)")
+        }
+
         @Test func `an app is removed only on purpose, and with its documents only when that is said`() async throws {
             let system = try await RunningSystem.shared()
             let folder = "\(system.directory)/removed"

@@ -137,7 +137,7 @@ final class PermissionsFixture: Sendable {
     }
 
     /// Members of a room read and write it, as their document says; "broken" rooms have a rule that throws.
-    private static let files: AppFiles = [
+    static let files: AppFiles = [
         "realm_config.json": """
         {"config_version": 20210101, "app_id": "\(app)", "name": "Test", "location": "DE-FF", "deployment_model": "LOCAL"}
         """,

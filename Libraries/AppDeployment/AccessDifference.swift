@@ -1,0 +1,198 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import EventLoop
+import Functions
+import Logging
+import Postgres
+
+/// Who gains and who loses access to what by new rules, for users and partitions of which the server knows: those that were asked about, and
+/// each of these users with each of these partitions. All of it or, of many, a part.
+public struct AccessDifference: Sendable {
+    /// Access to a partition.
+    public enum Access: String, Sendable, Comparable {
+        case none, read, write
+
+        public static func < (left: Access, right: Access) -> Bool { left.rank < right.rank }
+        private var rank: Int { self == .none ? 0 : self == .read ? 1 : 2 }
+    }
+
+    /// A user for whom the rules give another answer.
+    public struct Change: Sendable {
+        public let user: String
+        /// The partition in the form of key texts (`s:team-1`).
+        public let partition: String
+        public let before: Access
+        public let after: Access
+    }
+
+    /// How many pairs of a user and a partition there are, and how many of them were evaluated.
+    public let pairs: Int
+    public let evaluated: Int
+    /// How many of them couldn't be evaluated by one of the versions, because a function failed; nobody has access then.
+    public let failed: Int
+    public let gains: Int
+    public let losses: Int
+    /// Some of the changes, losses first.
+    public let examples: [Change]
+
+    /// The most pairs that are evaluated.
+    public static let pairLimit = 2000
+    static let exampleLimit = 10
+
+    public var lines: [String] {
+        guard evaluated > 0 else { return ["access: no user is known yet"] }
+        let part =
+            evaluated < pairs
+            ? "of \(evaluated) of \(pairs) pairs of a user and a partition"
+            : "of \(pairs) pairs of a user and a partition"
+        let trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
+        let rest = gains + losses - examples.count
+        return ["access \(part): \(losses) lose, \(gains) gain\(trouble)"]
+            + examples.map { "  \($0.user)  \($0.partition)  \($0.before.rawValue) → \($0.after.rawValue)" }
+            + (rest > 0 ? ["  and \(rest) more"] : [])
+    }
+}
+
+extension AppDeployments {
+    private struct Pair: Sendable {
+        let user: RuleUser
+        let partition: String
+    }
+
+    /// Evaluates two definitions' rules; `nil` when these are the same, or `permissions` has never run on the database.
+    func accessDifference(
+        _ before: AppDefinition, _ after: AppDefinition, limit: Duration = .seconds(60)
+    ) async throws -> AccessDifference? {
+        guard before.accessRules != after.accessRules else { return nil }
+        let (pairs, count) = try await knownPairs(of: after.id)
+        let hosts = FunctionHostPool(configuration: .init(hosts: 2), loop: loop, logger: Logger(label: "rules"))
+        let running = Task { try await hosts.run() }
+        defer { running.cancel() }
+        let deadline = ContinuousClock.now + limit
+        let rules = { (definition: AppDefinition) in
+            PartitionRules(store: store(definition), functions: hosts, logger: Logger(label: "rules"))
+        }
+        let (old, new) = (rules(before), rules(after))
+        var changes: [AccessDifference.Change] = []
+        var (evaluated, failed) = (0, 0)
+        // Few at a time: each may hold a process and a connection.
+        for start in stride(from: 0, to: pairs.count, by: 4) where ContinuousClock.now < deadline {
+            let part = pairs[start..<min(start + 4, pairs.count)]
+            let answers = try await withThrowingTaskGroup(
+                of: (Pair, AccessDifference.Access?, AccessDifference.Access?).self
+            ) { group in
+                for pair in part {
+                    group.addTask {
+                        (
+                            pair, try await Self.access(pair, old, before, version: -1),
+                            try await Self.access(pair, new, after, version: -2)
+                        )
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for (pair, first, second) in answers {
+                evaluated += 1
+                if first == nil || second == nil { failed += 1 }
+                let (first, second) = (first ?? .none, second ?? .none)
+                guard first != second else { continue }
+                changes.append(
+                    .init(user: pair.user.id, partition: pair.partition, before: first, after: second))
+            }
+        }
+        let losses = changes.filter { $0.after < $0.before }
+        let gains = changes.filter { $0.after > $0.before }
+        let half = AccessDifference.exampleLimit / 2
+        return AccessDifference(
+            pairs: count, evaluated: evaluated, failed: failed, gains: gains.count, losses: losses.count,
+            examples: Array(losses.prefix(half) + gains.prefix(half)))
+    }
+
+    /// - Returns: `nil` when a function failed.
+    private static func access(
+        _ pair: Pair, _ rules: PartitionRules, _ app: AppDefinition, version: Int64
+    ) async throws -> AccessDifference.Access? {
+        do {
+            let answer = try await rules.answer(
+                app, version: version, user: pair.user, partition: Partition(text: pair.partition))
+            return answer.mayWrite ? .write : answer.mayRead ? .read : AccessDifference.Access.none
+        } catch let error as DocumentStoreError where error.code == .unavailable {
+            throw error
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            return nil
+        }
+    }
+
+    /// The pairs that were asked about, the latest first, and then each user with each partition.
+    private func knownPairs(of app: String) async throws -> (pairs: [Pair], count: Int) {
+        guard try await hasTable("grant_subjects") else { return ([], 0) }
+        let limit = AccessDifference.pairLimit
+        var pairs: [Pair] = []
+        var seen: Set<ExactText> = []
+        func add(_ rows: [(String, String, String)]) throws {
+            for (user, partition, claims) in rows where seen.insert("\(user)\u{0}\(partition)").inserted {
+                pairs.append(
+                    Pair(
+                        user: RuleUser(claims: try ExtendedJSON.parseDocument(claims), id: user), partition: partition))
+            }
+        }
+        try add(
+            try await client.query(
+                """
+                select user_id, partition, claims from partita.grant_subjects where app = $1
+                order by asked_at desc, partition, user_id limit $2
+                """, [.text(app), .int(Int64(limit))]
+            ).decode((String, String, String).self))
+        try add(
+            try await client.query(
+                """
+                with users as (
+                    select distinct on (user_id) user_id, claims, asked_at from partita.grant_subjects where app = $1
+                    order by user_id, asked_at desc
+                ), places as (
+                    select partition from partita.partitions
+                    where app = $1 and (partition < 'i:' or partition >= 'i;')
+                    union select partition from partita.grant_subjects where app = $1
+                )
+                select u.user_id, p.partition, u.claims
+                from (select * from users order by asked_at desc limit 200) u
+                cross join (select * from places order by md5(partition) limit 200) p limit $2
+                """, [.text(app), .int(Int64(limit))]
+            ).decode((String, String, String).self))
+        let count = try await client.query(
+            """
+            select (select count(distinct user_id) from partita.grant_subjects where app = $1) * (
+                select count(*) from (
+                    select partition from partita.partitions
+                    where app = $1 and (partition < 'i:' or partition >= 'i;')
+                    union select partition from partita.grant_subjects where app = $1
+                ) places)
+            """, [.text(app)]
+        ).decode(Int.self).first
+        let taken = Array(pairs.prefix(limit))
+        return (taken, max(count ?? 0, taken.count))
+    }
+
+    /// Whether a service has created its table.
+    func hasTable(_ name: String) async throws -> Bool {
+        try await client.query("select to_regclass('partita.' || $1::text) is not null", [.text(name)])
+            .decode(Bool.self).first == true
+    }
+}
+
+extension AppDefinition {
+    /// All that an answer about a partition may depend on, besides documents.
+    fileprivate var accessRules: [String] {
+        guard let sync, sync.isEnabled else { return [] }
+        let rules = [sync.read, sync.write]
+        let usesFunctions = rules.contains { !$0.functionNames.isEmpty }
+        return rules.map { ExtendedJSON.print($0.source) } + [sync.partitionType.rawValue]
+            + values.map { "\($0.name) \(ExtendedJSON.print($0.value))" } + [
+                ExtendedJSON.print(.document(environmentValues))
+            ]
+            + (usesFunctions ? functions.map { "\($0.name) \($0.runsAsSystem) \($0.source)" } : [])
+    }
+}
