@@ -211,8 +211,8 @@ let services: [Target] =
     + service(
         "TriggerWorkers", executable: "trigger-workers",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics",
+            "AccessTokens", "AppDefinition", "AppDeployment", "AppRegistry", "ChangeStream", "DocumentModel",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics",
             "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics",
             "Postgres", "Presence", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])

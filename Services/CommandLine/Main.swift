@@ -15,8 +15,8 @@ enum Main {
             UsersImportCommand.command,
         ] + UserCommands.all + APIKeyCommands.all + [
             CheckCommand.command, PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command,
-            LogsCommand.command,
-            TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
+            LogsCommand.command, TriggersCommand.command, TriggerPauseCommands.pause, TriggerPauseCommands.resume,
+            DocumentsFindCommand.command, DocumentsCountCommand.command,
             DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
             DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,
             SetupCommand.command, EnginesCommand.command, BrokerCommand.command,

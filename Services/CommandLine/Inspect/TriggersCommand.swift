@@ -34,7 +34,10 @@ enum TriggersCommand {
             [.text(app.id)])
         let failures = Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self).map { ($0, $1) })
         for trigger in app.definition.triggers {
-            let state = trigger.isDisabled ? "disabled" : "enabled"
+            let pause = app.pause(of: trigger.name)
+            let state =
+                trigger.isDisabled
+                ? "disabled" : pause.map { $0.isResuming ? "catching up" : "paused by \($0.by)" } ?? "enabled"
             let count = failures[trigger.name] ?? 0
             Output.row(
                 [

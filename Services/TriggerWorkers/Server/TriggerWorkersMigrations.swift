@@ -9,5 +9,6 @@ enum TriggerWorkersMigrations {
             (2, "moments", PackageResources._002_moments_sql),
             (3, "presence", PackageResources._003_presence_sql),
             (4, "presence-unwritten", PackageResources._004_presence_unwritten_sql),
+            (5, "missed-events", PackageResources._005_missed_events_sql),
         ])
 }

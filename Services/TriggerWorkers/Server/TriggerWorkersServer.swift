@@ -1,3 +1,4 @@
+import AppDeployment
 import ChangeStream
 import DocumentStore
 import EventLoop
@@ -46,6 +47,12 @@ public enum TriggerWorkersServer {
         let runner = TriggerRunner(
             client: engines.postgres, store: engines.store, turns: turns, functions: functions, effects: effects,
             logs: logs, events: engines.events, logger: logger)
+        let missed = MissedEvents(client: engines.postgres)
+        let schedules = ScheduleTable(client: engines.postgres)
+        let deployments = AppDeployments(
+            client: engines.postgres, registry: engines.registry, loop: context.loops.next(),
+            operator: engines.instance,
+            publish: { [events = engines.events] send in try await send(events) })
         let flips = PresenceFlips(
             apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: ShutOutTable(engines.postgres))
         let clientFunctions = ClientFunctions(
@@ -75,11 +82,12 @@ public enum TriggerWorkersServer {
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres), options: options,
                         handler: DatabaseTriggersHandler(
-                            apps: engines.apps, runner: runner, flips: flips, logger: logger),
+                            apps: engines.apps, runner: runner, missed: missed, flips: flips, logger: logger),
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,
-                        handler: AuthenticationTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
+                        handler: AuthenticationTriggersHandler(
+                            apps: engines.apps, runner: runner, missed: missed, logger: logger),
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
@@ -90,8 +98,11 @@ public enum TriggerWorkersServer {
                         leases: leases, ttl: ttl, client: engines.postgres, events: engines.events, logger: logger),
                     ExpirySweeper(store: engines.store, logger: logger),
                     ScheduledTriggers(
-                        apps: engines.apps, table: ScheduleTable(client: engines.postgres), runner: runner,
-                        clock: engines.clock, logger: logger),
+                        apps: engines.apps, table: schedules, runner: runner, clock: engines.clock, logger: logger),
+                    ResumedTriggers(
+                        apps: engines.apps, missed: missed, history: ChangeHistory(client: engines.postgres),
+                        schedules: schedules, runner: runner, clock: engines.clock, logger: logger),
+                    DeploymentKeeper(deployments, logger: logger),
                 ]
             }
         ]

@@ -200,6 +200,35 @@ extension EndToEnd {
             #expect(unknown.output.contains("version-unknown") && unknown.output.contains("there are: 3, 2, 1"))
         }
 
+        @Test func `a pause of a trigger is seen, and outlasts a deployment`() async throws {
+            let system = try await RunningSystem.shared()
+            let folder = "\(system.directory)/paused"
+            var files = Self.files("paused", version: 1)
+            files["triggers/t.json"] = """
+                {"name": "t", "type": "DATABASE", "function_name": "f", "config": {"service_name": "mongodb-atlas",
+                 "database": "d", "collection": "c", "operation_types": ["INSERT"]}}
+                """
+            try Self.write(files, to: folder)
+            _ = try await Self.partita(system, ["app", "deploy", folder])
+            func state() async throws -> String {
+                try await Self.partita(system, ["triggers", "--app", "paused"]).output
+            }
+            let unknown = try await Self.partita(system, ["triggers", "pause", "u", "--app", "paused"])
+            #expect(unknown.output.contains("trigger-unknown: paused has no trigger u; there are: t"))
+            let paused = try await Self.partita(system, ["triggers", "pause", "t", "--app", "paused"])
+            #expect(paused.status.isSuccess, "\(paused.output)")
+            let again = try await Self.partita(system, ["triggers", "pause", "t", "--app", "paused"])
+            #expect(again.output.contains("trigger-state"), "\(again.output)")
+            files["functions/f.js"] = "exports = () => 2;"
+            try Self.write(files, to: folder)
+            _ = try await Self.partita(system, ["app", "deploy", folder])
+            #expect(try await state().contains("t  paused by "))
+            _ = try await Self.partita(system, ["triggers", "resume", "t", "--app", "paused"])
+            try await eventually("the trigger is enabled", within: .seconds(20)) {
+                try await state().contains("t  enabled")
+            }
+        }
+
         @Test func `the tool compares apps and explains access`() async throws {
             let system = try await RunningSystem.shared()
             let same = try await Self.partita(system, ["app", "diff", TestApp.rchat])

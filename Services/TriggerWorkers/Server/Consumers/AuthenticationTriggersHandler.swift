@@ -9,6 +9,7 @@ import Logging
 struct AuthenticationTriggersHandler: EventHandler {
     let apps: AppDirectory
     let runner: TriggerRunner
+    let missed: MissedEvents
     let logger: Logger
 
     func share(of event: ReceivedEvent<AuthEvent>) -> String { event.payload.app }
@@ -26,8 +27,13 @@ struct AuthenticationTriggersHandler: EventHandler {
                     "operationType": .string(operation), "providers": .array(event.providers.map { .string($0) }),
                     "user": .document(event.user), "time": .date(event.time),
                 ]
-                try await runner.run(
-                    trigger, of: app, on: TriggerEvent(id: event.id, argument: argument, time: event.time))
+                let run = TriggerEvent(id: event.id, argument: argument, time: event.time)
+                if app.pause(of: trigger.name) != nil,
+                    try await missed.take(.account(run), id: event.id, time: event.time, for: trigger, of: app.id)
+                {
+                    continue
+                }
+                try await runner.run(trigger, of: app, on: run)
             }
         }
     }

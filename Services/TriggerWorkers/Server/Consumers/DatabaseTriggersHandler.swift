@@ -13,6 +13,7 @@ import QueryLanguage
 struct DatabaseTriggersHandler: ChangeHandler {
     let apps: AppDirectory
     let runner: TriggerRunner
+    let missed: MissedEvents
     let flips: PresenceFlips
     let logger: Logger
 
@@ -59,6 +60,13 @@ struct DatabaseTriggersHandler: ChangeHandler {
                     // It would fail on every attempt.
                     event = TriggerEvent(id: change.id, argument: change.encoded(), time: change.wallTime)
                     try await runner.refuse(trigger, of: app, on: event, because: error)
+                    continue
+                }
+                if app.pause(of: trigger.name) != nil,
+                    try await missed.take(
+                        .change(partition: change.partition, revision: change.revision), id: change.id,
+                        time: change.wallTime, for: trigger, of: app.id)
+                {
                     continue
                 }
                 try await runner.run(trigger, of: app, on: event)

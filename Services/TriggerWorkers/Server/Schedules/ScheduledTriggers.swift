@@ -31,7 +31,8 @@ struct ScheduledTriggers: Service {
         var runs: [ScheduleTable.Run] = []
         do {
             for app in apps.apps.values {
-                for trigger in app.definition.triggers where !trigger.isDisabled {
+                for trigger in app.definition.triggers
+                where !trigger.isDisabled && app.pause(of: trigger.name) == nil {
                     guard case .schedule(let schedule) = trigger.event else { continue }
                     if let run = try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
                         runs.append(run)
@@ -46,6 +47,8 @@ struct ScheduledTriggers: Service {
     }
 
     private func perform(_ run: ScheduleTable.Run) async {
+        // Another worker's run of a trigger that was paused meanwhile: its claim expires, until the trigger is resumed.
+        if apps.app(run.app)?.pause(of: run.trigger) != nil { return }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {

@@ -50,6 +50,15 @@ struct ScheduleTable: Sendable {
         return won == 1 ? run : nil
     }
 
+    /// Makes the scheduled times before `now` count as taken.
+    func skip(app: String, trigger: String, to now: Int64) async throws {
+        try await client.execute(
+            """
+            update partita.trigger_schedules set taken = greatest(taken, to_timestamp($3::double precision / 1000))
+            where app = $1 and trigger = $2
+            """, [.text(app), .text(trigger), .int(now)])
+    }
+
     /// Claims the scheduled times that other workers took and didn't finish.
     func adopt() async throws -> [Run] {
         try await client.query(

@@ -44,6 +44,9 @@ struct TriggerRetention: Service {
                 select at from partita.function_logs m where m.app = a.app order by at desc offset $1 limit 1) beyond
             where l.app = a.app and l.at <= beyond.at
             """, [.int(Int64(linesOfApp))])
+        // The changes that they name are gone.
+        try await client.execute(
+            "delete from partita.trigger_missed_events where missed_at < now() - interval '31 days'")
         try await handled.forgetIDs(olderThan: Self.events, on: client)
     }
 }
