@@ -17,19 +17,42 @@ struct DefinitionCheck {
         checkSync(definition)
         checkExtensions(definition)
         checkStores(definition)
+        checkRelationships(definition)
     }
 
     private func checkNames(_ definition: AppDefinition) {
-        func check(_ names: [String], _ what: String, file: (Int) -> String) {
+        func check(_ names: [String], _ what: String, place: (Int) -> (file: String, pointer: String)) {
             var seen: Set<ExactText> = []
             for (index, name) in names.enumerated() where !seen.insert(name) {
-                log.add(.nameDuplicate, file: file(index), "two \(what) are named \(name)")
+                let (file, pointer) = place(index)
+                log.add(.nameDuplicate, file: file, pointer: pointer, "two \(what) are named \(name)")
             }
         }
-        check(definition.functions.map(\.name), "functions") { definition.functions[$0].file }
-        check(definition.triggers.map(\.name), "triggers") { definition.triggers[$0].file }
-        check(definition.values.map(\.name), "values") { _ in "values" }
-        check(definition.authProviders.map(\.name), "auth providers") { _ in "auth" }
+        let functions = definition.functions
+        check(functions.map(\.name), "functions") { index in
+            placeOfListed(functions[index].name) ?? (functions[index].file, "")
+        }
+        check(definition.triggers.map(\.name), "triggers") { (definition.triggers[$0].file, "/name") }
+        let values = definition.files.files(in: "values", suffix: ".json")
+        check(definition.values.map(\.name), "values") { index in
+            let name = definition.values[index].name
+            let files = values.filter { log.value($0)?["name"]?.stringValue?.hasSameBytes(as: name) == true }
+            return (files.last ?? "values", "/name")
+        }
+        check(definition.authProviders.map(\.name), "auth providers") { index in
+            let name = definition.authProviders[index].name
+            let file = "auth/providers.json"
+            return definition.files[file] != nil
+                ? (file, "/" + JSONPointer.escape(name)) : ("auth_providers/\(name).json", "/name")
+        }
+    }
+
+    /// The place of the last entry of `functions/config.json` with a name.
+    private func placeOfListed(_ name: String) -> (file: String, pointer: String)? {
+        let file = "functions/config.json"
+        let entries = log.value(file)?.arrayValue ?? []
+        let index = entries.lastIndex { $0["name"]?.stringValue?.hasSameBytes(as: name) == true }
+        return index.map { (file, "/\($0)/name") }
     }
 
     private func checkFunctions(_ definition: AppDefinition) {
@@ -92,6 +115,7 @@ struct DefinitionCheck {
                     pointer: pointerOfTriggerFunction(file, definition),
                     "the trigger \(trigger.name) calls \(trigger.functionName), which isn't a function of the app")
             }
+            if case .authentication(let event) = trigger.event { checkProviders(of: event, definition, file: file) }
             guard case .database(let event) = trigger.event else { continue }
             if !definition.dataSources.contains(where: { $0.name.hasSameBytes(as: event.service) }) {
                 // Without any data source in the export there is no name to compare with, and only one database.
@@ -101,6 +125,20 @@ struct DefinitionCheck {
                     pointer: "/config/service_name", "the app has no data source \(event.service)")
             }
             checkCollection(of: event, definition, file: file, severity)
+        }
+    }
+
+    /// Users who signed in before a provider was removed still have it, so a known type isn't a mistake.
+    private func checkProviders(
+        of event: TriggerDefinition.Authentication, _ definition: AppDefinition, file: String
+    ) {
+        let known = UnservedFeatures.servedProviders
+        for (index, name) in event.providers.enumerated()
+        where !known.contains(name) && definition.authProvider(name) == nil {
+            log.add(
+                .fieldValue, severity: .warning, file: file, pointer: "/config/providers/\(index)",
+                "there is no provider \(name), so that the trigger never runs for it: the types are \(known.sorted().joined(separator: ", "))"
+            )
         }
     }
 
@@ -196,6 +234,22 @@ struct DefinitionCheck {
                 log.add(
                     .collectionConflict, severity: .warning, file: file,
                     "\(first.service) and \(collection.service) have different schemas for \(name), which is one collection: that of \(first.service) is used; make them agree"
+                )
+            }
+        }
+    }
+
+    /// Relationships are no rules: they only tell clients what to load, and one that leads nowhere gives nothing.
+    private func checkRelationships(_ definition: AppDefinition) {
+        for collection in definition.collections {
+            let file = collection.isFolder ? "\(collection.place)/relationships.json" : collection.place
+            for relationship in collection.relationships
+            where definition.collection(relationship.collection, database: relationship.database) == nil {
+                let key = JSONPointer.escape(relationship.field)
+                log.add(
+                    .collectionUnknown, severity: .warning, file: file,
+                    pointer: (collection.isFolder ? "" : "/relationships") + "/\(key)/ref",
+                    "the relationship \(relationship.field) leads to \(relationship.database).\(relationship.collection), which isn't a collection of the app"
                 )
             }
         }

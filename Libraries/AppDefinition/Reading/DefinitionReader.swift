@@ -50,7 +50,8 @@ struct DefinitionReader {
         if let version = root.child("config_version"),
             ![20_180_301, 20_200_603, 20_210_101].contains(version.value.intValue)
         {
-            version.problem(.fieldValue, "layout \(version.value) is unknown; use 20210101 or 20200603")
+            version.problem(
+                .fieldValue, "layout \(version.value) is unknown; there are 20210101, 20200603 and 20180301")
         }
         definition.location = root.string("location") ?? definition.location
         definition.deploymentModel = root.string("deployment_model") ?? definition.deploymentModel

@@ -23,6 +23,7 @@ struct UnservedFeatures {
         reportFunctions()
         reportFolders()
         reportHosting()
+        OverlookedParts(definition, log: log).report()
         UsedServices(definition, log: log).report()
         SecretsInClear(definition, log: log).report()
         if files["secrets.json"] != nil {

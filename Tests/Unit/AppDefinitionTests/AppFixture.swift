@@ -29,7 +29,7 @@ enum AppFixture {
                     "fields": {"credit": {"write": false}}, "additional_fields": {"write": true}}]}
         """,
         "data_sources/mongodb-atlas/Shop/Customer/relationships.json": """
-        {"orders": {"ref": "#/relationship/mongodb-atlas/Shop/Order", "foreign_key": "_id", "is_list": true}}
+        {"orders": {"ref": "#/relationship/mongodb-atlas/Shop/Customer", "foreign_key": "_id", "is_list": true}}
         """,
         "sync/config.json": """
         {"state": "enabled", "database_name": "Shop", "service_name": "mongodb-atlas",

@@ -55,7 +55,7 @@ import Testing
         #expect(app.function("confirm")?.isPrivate == true)
         #expect(app.httpEndpoints.first?.route == "/hello")
         let customer = try #require(app.collection("Customer", database: "Shop"))
-        #expect(customer.relationships.first?.collection == "Order")
+        #expect(customer.relationships.first?.collection == "Customer")
         #expect(customer.rules?.roles.first?.fields["credit"]?.write != nil)
         #expect(customer.schema?.types(at: ["orders", "0"]) == [.objectId])
     }

@@ -56,9 +56,9 @@ extension OddApps {
             "relationships", TinyApp.newer,
             [
                 "data_sources/mongodb-atlas/Db/Task/relationships.json":
-                    ##"{"owner_id": {"ref": "#/relationship/mongodb-atlas/Db/User", "foreign_key": "_id", "is_list": false}}"##
+                    ##"{"owner_id": {"ref": "#/relationship/mongodb-atlas/Db/Task", "foreign_key": "_id", "is_list": false}}"##
             ]
-        ) { app in #expect(app.collections[0].relationships.map(\.collection) == ["User"]) },
+        ) { app in #expect(app.collections[0].relationships.map(\.collection) == ["Task"]) },
         OddApp(
             "empty relationships", TinyApp.newer,
             [

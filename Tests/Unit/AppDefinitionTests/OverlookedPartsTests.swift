@@ -1,0 +1,109 @@
+import AppDefinition
+import DocumentModel
+import Foundation
+import Testing
+
+/// Parts of exports that nothing reads are named, each with its file and line.
+struct OverlookedPartsTests {
+    private func warnings(_ change: (inout AppFiles) -> Void) -> [String] {
+        var files = AppFixture.files
+        change(&files)
+        return AppDefinition.inspect(files).problems.map { problem in
+            "\(problem.code.rawValue) \(problem.file)\(problem.line.map { ":\($0)" } ?? "") \(problem.pointer)"
+        }
+    }
+
+    @Test func `the fixture has no problem`() { #expect(warnings { _ in } == []) }
+
+    @Test func `IP access lists are named`() {
+        #expect(
+            warnings {
+                $0.texts["realm_config.json"] = """
+                    {"config_version": 20210101, "app_id": "shop-abcde", "name": "shop", "environment": "production",
+                     "security": {"allowed_request_origins": [],
+                       "ip_access_list": [{"address": "10.0.0.1"}]}}
+                    """
+                $0.otherFiles["security/ip_access_list.json"] = []
+            } == [
+                "feature-not-served realm_config.json:3 /security/ip_access_list",
+                "feature-not-served security/ip_access_list.json ",
+            ])
+    }
+
+    @Test func `field encryption, hosted files, odd environments and other sources are named`() {
+        #expect(
+            warnings {
+                $0.texts["data_sources/mongodb-atlas/config.json"] = """
+                    {"name": "mongodb-atlas", "type": "mongodb-atlas",
+                     "config": {
+                       "field_encryption": {"Shop.Customer": {}}}}
+                    """
+                $0.otherFiles = [
+                    "hosting/files/index.html": [], "hosting/files/a.css": [], "functions/index.ts": [],
+                    "functions/lib/x.mjs": [], "functions/types.d.ts": [], "functions/node_modules/a/b.ts": [],
+                    "environments/.DS_Store": [], "environments/notes.md": [],
+                ]
+                $0.texts["environments/staging/values.json"] = "{}"
+            } == [
+                "feature-not-served data_sources/mongodb-atlas/config.json:3 /config/field_encryption",
+                "feature-not-served environments/notes.md ",
+                "feature-not-served environments/staging/values.json ",
+                "feature-not-served functions/index.ts ", "feature-not-served functions/lib/x.mjs ",
+                "feature-not-served hosting/files/a.css ",
+            ])
+    }
+
+    @Test func `unknown providers of triggers and relationships that lead nowhere are named`() {
+        #expect(
+            warnings {
+                $0.texts["triggers/joined.json"] = """
+                    {"name": "joined", "type": "AUTHENTICATION", "function_name": "greet",
+                     "config": {"operation_type": "CREATE",
+                       "providers": ["local-userpass",
+                         "oauth2-twitter"]}}
+                    """
+                $0.texts["data_sources/mongodb-atlas/Shop/Customer/relationships.json"] = """
+                    {"orders": {
+                      "ref": "#/relationship/mongodb-atlas/Shop/Gone", "foreign_key": "_id", "is_list": true}}
+                    """
+            } == [
+                "collection-unknown data_sources/mongodb-atlas/Shop/Customer/relationships.json:2 /orders/ref",
+                "field-value triggers/joined.json:4 /config/providers/1",
+            ])
+    }
+
+    @Test func `a name that occurs twice is reported with its line`() {
+        #expect(
+            warnings {
+                $0.texts["functions/config.json"] = """
+                    [{"name": "confirm", "private": true}, {"name": "greet", "private": false},
+                     {"name": "greet"}]
+                    """
+                $0.texts["values/more.json"] = #"{"name": "limit", "value": 1}"#
+            }.filter { $0.hasPrefix("name-duplicate") } == [
+                "name-duplicate functions/config.json:2 /2/name", "name-duplicate values/more.json:1 /name",
+            ])
+    }
+
+    @Test func `links are followed inside of the folder, and named otherwise`() throws {
+        let root = NSTemporaryDirectory() + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        for (path, text) in AppFixture.files.texts {
+            let place = URL(fileURLWithPath: "\(root)/\(path.text)")
+            try FileManager.default.createDirectory(
+                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: place)
+        }
+        func link(_ path: String, _ target: String) throws {
+            try FileManager.default.createSymbolicLink(atPath: "\(root)/\(path)", withDestinationPath: target)
+        }
+        try link("functions/hello.js", "greet.js")
+        try link("functions/outside.js", "/etc/hostname")
+        try link("functions/none.js", "nothing.js")
+        try link("functions/loop", "../functions")
+        let files = try AppFiles(folder: root)
+        #expect(files["functions/hello.js"] == AppFixture.files["functions/greet.js"])
+        #expect(files.problems.map(\.file) == ["functions/none.js", "functions/outside.js"])
+        #expect(files.problems.allSatisfy { $0.code == .linkNotFollowed && $0.message.contains("this is a link to ") })
+    }
+}
