@@ -38,8 +38,9 @@ extension AppDeployments {
         if try await isShutOut(user, app: app) {
             text.add("shutOut", ["shutOut": true], "the account is deleted or disabled: nothing may be opened")
         }
-        let rules = try await explainRules(
-            deployed, sync, RuleUser(claims: claims, id: user), Partition(text: partition), &text)
+        let profile = try await RuleUser(claims: claims, id: user)
+            .withPresentCustomData(of: deployed.definition, in: store(deployed.definition))
+        let rules = try await explainRules(deployed, sync, profile, Partition(text: partition), &text)
         try await explainGrant(app, user, partition, version: deployed.version, expected: rules, &text)
         try await explainDevices(app, user, partition, &text)
         if let document { try await explainDocument(document, deployed.definition, partition, &text) }

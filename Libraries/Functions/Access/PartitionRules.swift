@@ -58,6 +58,7 @@ public struct PartitionRules: Sendable {
 
     /// - Parameters:
     ///   - app: the definition whose rules are applied; the store has to know its collections.
+    ///   - user: whose custom data is read, whatever the value has.
     ///   - version: tells the definition from others of the app in the functions' processes.
     /// - Throws: the reason why there is no answer: the document store is unavailable, or a function failed. A missing answer must
     ///   not be stored as a denial.
@@ -71,6 +72,7 @@ public struct PartitionRules: Sendable {
             return Answer(
                 mayRead: false, mayWrite: false, reason: "the partition value is no \(sync.partitionType.rawValue)")
         }
+        let user = try await user.withPresentCustomData(of: app, in: store)
         let context = RuleContext(app: app, user: user, partition: value)
         let call = caller(app, version: version, user: user, observer)
         if try await sync.write.evaluate(context, callFunction: call) {

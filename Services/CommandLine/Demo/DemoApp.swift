@@ -32,7 +32,7 @@ struct DemoApp {
             }
             let files = try AppFiles(folder: folder)
             try await Progress.step("deploying \(folder)") {
-                _ = try await AppDeployCommand.deploy(files, configuration: configuration)
+                _ = try await Tool.run(configuration) { try await $0.deployments.deploy(files) }
             }
         }
         try await Tool.run(configuration) { try await addSample(to: $0) }

@@ -68,7 +68,7 @@ actor LocalSystem {
         let deployed = try await Progress.step("deploying \(appName)") {
             try await Tool.run(configuration) { try await $0.deployments.deploy(app) }
         }
-        appId = deployed.app.id
+        appId = deployed.definition.id
         for line in deployed.warnings + deployed.report { Progress.line("  " + line) }
         for process in processes {
             try await process.start(environment: configuration.environment.merging(settings) { $1 })

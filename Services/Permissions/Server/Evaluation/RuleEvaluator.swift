@@ -7,7 +7,6 @@ import EventTopics
 import Functions
 import Logging
 import QueryLanguage
-import ServiceEngines
 
 /// Evaluates the app's rules on who may open a partition, and records what the answer depends on.
 struct RuleEvaluator: Sendable {
@@ -20,8 +19,7 @@ struct RuleEvaluator: Sendable {
     ///   not be stored as a denial.
     func verdict(on subject: Subject, claims: Document, app: DeployedApp) async throws -> Verdict {
         let recorder = Recorder()
-        let user = try await RuleUser(claims: claims, id: subject.user)
-            .withPresentCustomData(of: app.definition, in: store)
+        let user = RuleUser(claims: claims, id: subject.user)
         if let place = app.definition.customUserData, place.isEnabled { try recorder.depend(on: place, of: user) }
         let answer: PartitionRules.Answer
         do {
