@@ -8,7 +8,7 @@ public struct AppDifference: Sendable {
     public enum Kind: String, Sendable { case added, removed, changed }
 
     /// A file or a feature that differs.
-    public struct Part: Hashable, Sendable {
+    public struct Part: Sendable {
         /// `file`, `function`, `trigger`, …
         public let feature: String
         public let name: String

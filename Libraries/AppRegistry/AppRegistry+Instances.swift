@@ -3,7 +3,7 @@ import Postgres
 
 extension AppRegistry {
     /// A process of a service that works with another version of an app than the one that was asked for.
-    public struct LateInstance: Hashable, Sendable {
+    public struct LateInstance: Sendable {
         /// Its name: that of the service and an id (`sync-gateway-1f2e3d4c`).
         public let name: String
         /// The version that it has; 0 when it hasn't loaded the app.

@@ -1,5 +1,5 @@
 /// A version in the history of an app.
-public struct AppVersion: Hashable, Sendable {
+public struct AppVersion: Sendable {
     public let number: Int64
     /// When it was deployed, in milliseconds since 1970.
     public let deployedAt: Int64

@@ -2,7 +2,7 @@ import DocumentModel
 public import Postgres
 
 /// A trigger that an operator has paused.
-public struct PausedTrigger: Hashable, Sendable {
+public struct PausedTrigger: Sendable {
     @ExactText public private(set) var name: String
     /// Whether it was resumed, and what it has missed is being processed.
     public let isResuming: Bool

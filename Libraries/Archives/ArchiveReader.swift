@@ -12,7 +12,7 @@ public struct ArchiveReader: Sendable {
     }
 
     /// A link in an archive.
-    public struct Link: Hashable, Sendable {
+    public struct Link: Sendable {
         /// The path as the archive has it.
         public let path: String
         /// Where it leads.

@@ -12,15 +12,15 @@ extension AppFiles {
         var collector = AppFileCollector()
         let root = FolderEntry.real(folder)
         // Each folder with those around it, by their real paths: a link to one of them would never end.
-        var pending = [(path: "", around: Set([root]))]
+        var pending = [(path: "", around: Set([ExactText(root)]))]
         while let (relative, around) = pending.popLast() {
             for name in try Self.names(in: folder, relative: relative).sorted() {
                 let path = relative.isEmpty ? name : relative + "/" + name
                 let full = folder + "/" + path
                 guard AppPaths.isEntered(path) || AppPaths.isRead(path) || AppPaths.isKept(path) else { continue }
                 switch FolderEntry(at: full, inside: root) {
-                case .folder(let real) where AppPaths.isEntered(path) && !around.contains(real):
-                    pending.append((path, around.union([real])))
+                case .folder(let real) where AppPaths.isEntered(path) && !around.contains(ExactText(real)):
+                    pending.append((path, around.union([ExactText(real)])))
                 case .file(let size):
                     collector.add(path, size: size) {
                         FileManager.default.contents(atPath: full).map { [UInt8]($0) }

@@ -1,3 +1,4 @@
+import DocumentModel
 import Foundation
 
 /// What is at a path of an app's folder. Links are followed as long as they lead to something inside the folder: what is outside of it isn't
@@ -27,7 +28,7 @@ enum FolderEntry {
         }
         defer { free(real) }
         let place = String(cString: real)
-        guard place == root || place.hasPrefix(root + "/") else {
+        guard place.hasSameBytes(as: root) || place.startsWithBytes(of: root + "/") else {
             self = .refused(
                 "this is a link to \(target), outside of the app's folder, and isn't followed: put the file or folder itself there"
             )

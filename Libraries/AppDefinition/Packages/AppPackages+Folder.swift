@@ -65,12 +65,12 @@ private struct PackageWalk {
     ///   - visible: the packages that a package there finds, the nearest last.
     ///   - around: the real paths of the packages around it.
     mutating func packages(
-        in directory: String, at place: String, visible: [[ExactText: String]], around: Set<String>
+        in directory: String, at place: String, visible: [[ExactText: String]], around: Set<ExactText>
     ) throws(AppDefinitionError) {
         let level = try level(of: directory, at: place, keepsFiles: true)
         for (name, real) in level.sorted(by: { $0.key < $1.key }) {
             try package(
-                real, at: join(place, name.text), isLink: real != "\(directory)/\(name.text)",
+                real, at: join(place, name.text), isLink: !real.hasSameBytes(as: "\(directory)/\(name.text)"),
                 visible: visible + [level], around: around)
         }
     }
@@ -96,25 +96,26 @@ private struct PackageWalk {
     }
 
     private mutating func package(
-        _ real: String, at place: String, isLink: Bool, visible: [Level], around: Set<String>
+        _ real: String, at place: String, isLink: Bool, visible: [Level], around: Set<ExactText>
     ) throws(AppDefinitionError) {
-        guard !around.contains(real) else { return }
-        let around = around.union([real])
+        guard !around.contains(ExactText(real)) else { return }
+        let around = around.union([ExactText(real)])
         var own: Level = [:]
         if FileManager.default.fileExists(atPath: real + "/node_modules") {
             own = try level(of: FolderEntry.real(real + "/node_modules"), at: place + "/node_modules", keepsFiles: true)
         }
         if isLink, let siblings = siblings(of: real) {
             let further = try level(of: siblings, at: place + "/node_modules", keepsFiles: false)
-            for (name, other) in further where other != real && own[name] == nil {
+            for (name, other) in further where !other.hasSameBytes(as: real) && own[name] == nil {
                 let found = visible.last { $0[name] != nil }?[name]
-                if found != other { own[name] = other }
+                if found?.hasSameBytes(as: other) != true { own[name] = other }
             }
         }
-        try folder(real, at: place, around: [real])
+        try folder(real, at: place, around: [ExactText(real)])
         for (name, other) in own.sorted(by: { $0.key < $1.key }) {
             try package(
-                other, at: "\(place)/node_modules/\(name.text)", isLink: other != "\(real)/node_modules/\(name.text)",
+                other, at: "\(place)/node_modules/\(name.text)",
+                isLink: !other.hasSameBytes(as: "\(real)/node_modules/\(name.text)"),
                 visible: visible + [own], around: around)
         }
     }
@@ -126,13 +127,14 @@ private struct PackageWalk {
     }
 
     /// The files of a package, without those of its `node_modules`.
-    private mutating func folder(_ directory: String, at place: String, around: Set<String>) throws(AppDefinitionError)
+    private mutating func folder(_ directory: String, at place: String, around: Set<ExactText>)
+        throws(AppDefinitionError)
     {
         for name in try names(in: directory) where name != "node_modules" {
             let (path, full) = ("\(place)/\(name)", "\(directory)/\(name)")
             switch FolderEntry(at: full, inside: root) {
-            case .folder(let real) where !around.contains(real):
-                try folder(real, at: path, around: around.union([real]))
+            case .folder(let real) where !around.contains(ExactText(real)):
+                try folder(real, at: path, around: around.union([ExactText(real)]))
             case .file(let size):
                 guard let module = PackageCollector.modulePath(path) else {
                     keep(path, full, size)

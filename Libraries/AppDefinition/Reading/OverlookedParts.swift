@@ -21,6 +21,7 @@ struct OverlookedParts {
         reportHostedFiles()
         reportEnvironments()
         reportSources()
+        reportVariables()
     }
 
     /// Names of lists of addresses from which requests were accepted.
@@ -98,6 +99,19 @@ struct OverlookedParts {
                 path,
                 "this source isn't read: functions are files that end in .js, and assign to exports; "
                     + (ending == ".mjs" || ending == ".cjs" ? "rename it" : "compile it, and export the result"))
+        }
+    }
+
+    /// Files of variables, which usually have secrets: they are kept with the app like any other file at its places.
+    private func reportVariables() {
+        for path in paths
+        where path.splitAtBytes("/").last?.startsWithBytes(of: ".env") == true
+            && !path.startsWithBytes(of: PackageCollector.folder + "/")
+        {
+            log.add(
+                .secretInClear, severity: .warning, file: path,
+                "nothing reads this file, and it is kept in the app's history, where it may show secrets: remove it, and use `partita secret set`"
+            )
         }
     }
 

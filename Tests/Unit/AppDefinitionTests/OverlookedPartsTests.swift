@@ -41,14 +41,15 @@ struct OverlookedPartsTests {
                 $0.otherFiles = [
                     "hosting/files/index.html": [], "hosting/files/a.css": [], "functions/index.ts": [],
                     "functions/lib/x.mjs": [], "functions/types.d.ts": [], "functions/node_modules/a/b.ts": [],
-                    "environments/.DS_Store": [], "environments/notes.md": [],
+                    "environments/.DS_Store": [], "environments/notes.md": [], "functions/.env.local": [],
                 ]
                 $0.texts["environments/staging/values.json"] = "{}"
             } == [
                 "feature-not-served data_sources/mongodb-atlas/config.json:3 /config/field_encryption",
                 "feature-not-served environments/notes.md ",
                 "feature-not-served environments/staging/values.json ",
-                "feature-not-served functions/index.ts ", "feature-not-served functions/lib/x.mjs ",
+                "secret-in-clear functions/.env.local ", "feature-not-served functions/index.ts ",
+                "feature-not-served functions/lib/x.mjs ",
                 "feature-not-served hosting/files/a.css ",
             ])
     }
