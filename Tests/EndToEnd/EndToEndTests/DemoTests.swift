@@ -38,8 +38,10 @@ extension EndToEnd {
             }
             let output = try String(contentsOfFile: log, encoding: .utf8)
             #expect(demo.exitStatus?.isSuccess == true, "\(output)\n\(system.logEnds())")
-            for (service, old) in zip(RunningSystem.services, before) { #expect(try system.pid(of: service) != old) }
-            try await system.waitUntilReady()
+            #expect(killed == RunningSystem.services.count)
+            for (service, old) in zip(RunningSystem.services, before) {
+                try await system.waitUntilReplaced(service, old)
+            }
         }
     }
 }
