@@ -74,9 +74,10 @@ final class Browser: Sendable {
         return browser
     }
 
-    /// `PARTITA_BROWSER`, or what Debian's packages install.
+    /// `PARTITA_BROWSER`, or what Debian's packages install: the program itself, since the script in `/usr/bin` that starts it
+    /// would be killed in its place.
     private static func executable() throws -> String {
-        let places = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"]
+        let places = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium"]
         if let given = CurrentEnvironment.variables["PARTITA_BROWSER"] { return given }
         guard let found = places.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw SystemFailure(
