@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func `a user who writes their documents anew doesn't get another user's invitations`() async throws {
-        try await ChatWorld.with { world in
+        try await AppWorld.with("rchat") { world in
             let ann = try await world.register("ann"), bob = try await world.register("bob")
             let eve = try await world.register("eve")
             // As eve's device may: into the partition of its user.
@@ -135,18 +135,18 @@ import Testing
             try await world.settle()
             for id in [eve.id, "another"] {
                 let chatster: Document = [
-                    "_id": .string(id), "partition": "user=id-of-eve", "userName": "bob@chat.example",
+                    "_id": .string(id), "partition": "user=id-of-eve", "userName": "bob@rchat.example",
                 ]
                 _ = try? await world.collection("Chatster").insertOne(chatster)
             }
             _ = try await world.collection("User").insertOne([
-                "_id": .string(eve.id), "partition": "user=id-of-eve", "userName": "bob@chat.example",
+                "_id": .string(eve.id), "partition": "user=id-of-eve", "userName": "bob@rchat.example",
                 "conversations": [],
             ])
             try await world.settle()
-            try await world.change(ann, ["$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob])]])
+            try await world.change(ann, ["$push": ["conversations": AppWorld.conversation(Self.id, [ann, bob])]])
             try await world.settle()
-            #expect(try await world.user(eve)?["userName"] == "eve@chat.example")
+            #expect(try await world.user(eve)?["userName"] == "eve@rchat.example")
             #expect(try await world.conversation(Self.id, of: eve) == nil)
             #expect(try await world.conversation(Self.id, of: bob) != nil)
             #expect(try await world.access(eve, Self.partition) == (false, false))
