@@ -226,7 +226,7 @@ let services: [Target] =
         ], embedding: ["Migrations"])
     + service(
         "FunctionHost", executable: "function-host",
-        ["Cconfine", "Ccrypto", "Czlib", "DocumentModel", "FunctionProtocol", "JavaScript"],
+        ["Cconfine", "Ccrypto", "Czlib", "DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript"],
         embedding: ["Node", "Prelude"])
     + [
         .executableTarget(

@@ -43,10 +43,11 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - places: The number of callers that are admitted at a time.
-    ///   - waiting: The number of callers of one owner that may wait; one of its members may have a fifth of it.
-    public init(places: Int, waiting: Int) {
+    ///   - waiting: The number of callers of one owner that may wait.
+    ///   - waitingPerMember: The number of them that may be of one member; `nil`: a fifth.
+    public init(places: Int, waiting: Int, waitingPerMember: Int? = nil) {
         state = Locked(State(shares: FairShares(places: places)))
-        self.waiting = (waiting, max(1, waiting / 5))
+        self.waiting = (waiting, waitingPerMember ?? max(1, waiting / 5))
     }
 
     /// The number of taken places.
@@ -59,14 +60,18 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - member: The owner's member who calls; `nil` if the owner has no members.
     ///   - time: The longest time that the caller waits; `nil` for no limit.
+    ///   - isCounted: Whether the number of waiting callers is limited; false if something else limits it.
     /// - Throws: ``Refusal``; `CancellationError`.
-    public func enter(_ owner: Owner, member: ExactText? = nil, within time: Duration? = nil) async throws {
+    public func enter(
+        _ owner: Owner, member: ExactText? = nil, within time: Duration? = nil, isCounted: Bool = true
+    ) async throws {
         let isIn = try state.withLock { state in
             if state.isClosed { throw Refusal.closed }
             if state.shares.take(owner, member: member) { return true }
             let isFull =
-                state.shares.waiting(owner) >= waiting.owner
-                || member.map { state.shares.waiting(owner, member: $0) >= waiting.member } ?? false
+                isCounted
+                && (state.shares.waiting(owner) >= waiting.owner
+                    || member.map { state.shares.waiting(owner, member: $0) >= waiting.member } ?? false)
             if isFull { throw Refusal.full }
             return false
         }

@@ -1,18 +1,20 @@
 /// Waiting jobs. Those of one member are in order, and the members take turns. Pure.
-struct Turns<Member: Hashable, Work> {
+package struct Turns<Member: Hashable, Work> {
     private var queues: [Member: FIFO<Work>] = [:]
     /// Members with waiting jobs, from `head` on; the one whose last turn is longest ago is first.
     private var order: [Member] = []
     private var head = 0
-    private(set) var count = 0
+    package private(set) var count = 0
+
+    package init() {}
 
     /// All waiting jobs.
-    var all: [Work] { queues.values.flatMap(\.waiting) }
+    package var all: [Work] { queues.values.flatMap(\.waiting) }
 
     /// The number of a member's waiting jobs.
-    func count(of member: Member) -> Int { queues[member]?.waiting.count ?? 0 }
+    package func count(of member: Member) -> Int { queues[member]?.waiting.count ?? 0 }
 
-    mutating func append(_ work: Work, of member: Member) {
+    package mutating func append(_ work: Work, of member: Member) {
         if queues[member] == nil { order.append(member) }
         queues[member, default: FIFO()].append(work)
         count += 1
@@ -20,7 +22,7 @@ struct Turns<Member: Hashable, Work> {
 
     /// Removes and returns the first job of the member whose turn it is among those for which `mayHave` is true. Its next turn
     /// comes after those of all others.
-    mutating func pop(where mayHave: (Member) -> Bool) -> (member: Member, work: Work)? {
+    package mutating func pop(where mayHave: (Member) -> Bool) -> (member: Member, work: Work)? {
         guard let index = order.indices[head...].first(where: { mayHave(order[$0]) }) else { return nil }
         let member = order[index]
         // Removed from the dictionary, so that it is modified in place.
@@ -40,7 +42,7 @@ struct Turns<Member: Hashable, Work> {
         return (member, work)
     }
 
-    mutating func remove(where isWanted: (Work) -> Bool) -> Work? {
+    package mutating func remove(where isWanted: (Work) -> Bool) -> Work? {
         for (member, queue) in queues {
             guard let index = queue.waiting.firstIndex(where: isWanted) else { continue }
             let work = queues[member]?.remove(at: index)

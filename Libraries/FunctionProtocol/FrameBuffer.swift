@@ -20,7 +20,14 @@ public struct FrameBuffer: Sendable {
     }
 
     public mutating func append(_ more: UnsafeRawBufferPointer) {
-        if start > 0, start == bytes.count { bytes.removeAll(keepingCapacity: bytes.capacity < 1 << 20); start = 0 }
+        if start > 0, start == bytes.count {
+            bytes.removeAll(keepingCapacity: bytes.capacity < 1 << 20)
+            start = 0
+        } else if start > 1 << 20, start > bytes.count / 2 {
+            // On a busy stream there is nearly always the beginning of another frame.
+            bytes.removeFirst(start)
+            start = 0
+        }
         bytes.append(contentsOf: more)
     }
 

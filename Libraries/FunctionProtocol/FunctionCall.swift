@@ -2,6 +2,7 @@ import DocumentModel
 
 /// One run of a function.
 public struct FunctionCall: Sendable {
+    /// The number of the call in its host.
     public var id: Int64
     public var function: String
     public var arguments: [Value]
@@ -10,6 +11,11 @@ public struct FunctionCall: Sendable {
     public var context: Document
     /// The CPU time after which the run is ended, in seconds.
     public var cpuLimit: Double
+    /// The CPU time, in seconds, after which a run that has had no effect and no output yet is ended, so that it can start again in a
+    /// host of its own; `nil`: it has one.
+    public var sharedLimit: Double?
+    /// Whose turns it takes on the host's thread: calls with equal texts share them.
+    public var turn: ExactText
     /// Makes `Math.random` and ObjectIds the same in every run with the same seed; `nil`: random.
     public var seed: Int64?
     /// The time that `Date` shows in a run that must be repeatable, in milliseconds since 1970; `nil`: the clock.
@@ -20,14 +26,17 @@ public struct FunctionCall: Sendable {
     public var givesResponse: Bool
 
     public init(
-        id: Int64, function: String, arguments: [Value], context: Document, cpuLimit: Double, seed: Int64? = nil,
-        now: Int64? = nil, givesResponse: Bool = false
+        id: Int64, function: String, arguments: [Value], context: Document, cpuLimit: Double,
+        sharedLimit: Double? = nil, turn: ExactText = "", seed: Int64? = nil, now: Int64? = nil,
+        givesResponse: Bool = false
     ) {
         self.id = id
         self.function = function
         self.arguments = arguments
         self.context = context
         self.cpuLimit = cpuLimit
+        self.sharedLimit = sharedLimit
+        self.turn = turn
         self.seed = seed
         self.now = now
         self.givesResponse = givesResponse

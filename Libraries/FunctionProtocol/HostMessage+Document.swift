@@ -15,16 +15,23 @@ extension HostRequest {
             var document: Document = [
                 "type": .string("call"), "id": .int64(call.id), "function": .string(call.function),
                 "arguments": .array(call.arguments), "context": .document(call.context),
-                "cpuLimit": .double(call.cpuLimit),
+                "cpuLimit": .double(call.cpuLimit), "turn": .string(call.turn.text),
             ]
+            document["sharedLimit"] = call.sharedLimit.map { .double($0) }
             document["seed"] = call.seed.map { .int64($0) }
             document["now"] = call.now.map { .int64($0) }
             if call.givesResponse { document["response"] = true }
             return document
-        case .answer(let ordinal, .success(let value)):
-            return ["type": .string("answer"), "ordinal": .int64(ordinal), "value": value]
-        case .answer(let ordinal, .failure(let failure)):
-            return ["type": .string("answer"), "ordinal": .int64(ordinal), "error": .document(failure.document)]
+        case .answer(let call, let ordinal, .success(let value)):
+            return [
+                "type": .string("answer"), "call": .int64(call), "ordinal": .int64(ordinal), "value": value,
+            ]
+        case .answer(let call, let ordinal, .failure(let failure)):
+            return [
+                "type": .string("answer"), "call": .int64(call), "ordinal": .int64(ordinal),
+                "error": .document(failure.document),
+            ]
+        case .end(let call): return ["type": .string("end"), "call": .int64(call)]
         case .check(let source):
             return ["type": .string("check"), "name": .string(source.name), "source": .string(source.text)]
         }
@@ -44,15 +51,18 @@ extension HostRequest {
                     id: try document.integer("id"), function: try document.text("function"),
                     arguments: document["arguments"]?.arrayValue ?? [],
                     context: document["context"]?.documentValue ?? [:],
-                    cpuLimit: document["cpuLimit"]?.doubleValue ?? 1, seed: document["seed"]?.int64Value,
+                    cpuLimit: document["cpuLimit"]?.doubleValue ?? 1,
+                    sharedLimit: document["sharedLimit"]?.doubleValue,
+                    turn: ExactText(document["turn"]?.stringValue ?? ""), seed: document["seed"]?.int64Value,
                     now: document["now"]?.int64Value, givesResponse: document["response"]?.boolValue ?? false))
         case "answer":
-            let ordinal = try document.integer("ordinal")
+            let call = try document.integer("call"), ordinal = try document.integer("ordinal")
             if let error = document["error"]?.documentValue {
-                self = .answer(ordinal: ordinal, .failure(EffectFailure(error)))
+                self = .answer(call: call, ordinal: ordinal, .failure(EffectFailure(error)))
             } else {
-                self = .answer(ordinal: ordinal, .success(document["value"] ?? .null))
+                self = .answer(call: call, ordinal: ordinal, .success(document["value"] ?? .null))
             }
+        case "end": self = .end(call: try document.integer("call"))
         case "check":
             self = .check(.init(name: try document.text("name"), text: try document.text("source")))
         case let type:
@@ -85,15 +95,16 @@ extension HostReply {
     public var document: Document {
         switch self {
         case .ready: return ["type": .string("ready")]
-        case .effect(let effect):
+        case .effect(let call, let effect):
             return [
-                "type": .string("effect"), "ordinal": .int64(effect.ordinal), "service": .string(effect.service),
-                "action": .string(effect.action), "arguments": .document(effect.arguments),
-                "function": .string(effect.function),
+                "type": .string("effect"), "call": .int64(call), "ordinal": .int64(effect.ordinal),
+                "service": .string(effect.service), "action": .string(effect.action),
+                "arguments": .document(effect.arguments), "function": .string(effect.function),
             ]
-        case .log(let line):
+        case .log(let call, let line):
             var document: Document = [
-                "type": .string("log"), "level": .string(line.level), "message": .string(line.message),
+                "type": .string("log"), "call": .int64(call), "level": .string(line.level),
+                "message": .string(line.message),
             ]
             document["function"] = line.function.map { .string($0) }
             document["line"] = line.line.map { .int64(Int64($0)) }
@@ -120,12 +131,14 @@ extension HostReply {
         case "ready": self = .ready
         case "effect":
             self = .effect(
+                call: try document.integer("call"),
                 FunctionEffect(
                     ordinal: try document.integer("ordinal"), service: try document.text("service"),
                     action: try document.text("action"), arguments: document["arguments"]?.documentValue ?? [:],
                     function: try document.text("function")))
         case "log":
             self = .log(
+                call: try document.integer("call"),
                 ConsoleLine(
                     level: try document.text("level"), message: try document.text("message"),
                     function: document["function"]?.stringValue, line: document["line"]?.intValue))

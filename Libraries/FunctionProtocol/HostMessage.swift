@@ -1,12 +1,14 @@
 import DocumentModel
 
-/// A message of the parent to its function host. A host runs one call at a time.
+/// A message of the parent to its function host. A host has many calls in flight; each has a number.
 public enum HostRequest: Sendable {
     /// Replaces the loaded functions.
     case load(FunctionBundle)
     case call(FunctionCall)
-    /// The answer to an effect of the present call: a value, or the reason why it failed.
-    case answer(ordinal: Int64, Result<Value, EffectFailure>)
+    /// The answer to an effect of a call: a value, or the reason why it failed. Ignored when the call has ended.
+    case answer(call: Int64, ordinal: Int64, Result<Value, EffectFailure>)
+    /// Ends a call, whose result nobody waits for any more. It isn't answered.
+    case end(call: Int64)
     /// Checks whether a source is valid JavaScript, without running it.
     case check(FunctionBundle.Source)
 }
@@ -15,10 +17,10 @@ public enum HostRequest: Sendable {
 public enum HostReply: Sendable {
     /// Sent once, when the process is ready.
     case ready
-    case effect(FunctionEffect)
-    case log(ConsoleLine)
-    /// The end of a call, with its CPU time in seconds and the host's resident memory in bytes. A host whose call was ended by a
-    /// limit ends itself afterwards.
+    case effect(call: Int64, FunctionEffect)
+    case log(call: Int64, ConsoleLine)
+    /// The end of a call, with its CPU time in seconds and the host's resident memory in bytes. A host of which a call was ended by a
+    /// limit ends itself once its other calls have ended.
     case done(call: Int64, Result<Value, FunctionFailure>, cpuTime: Double, memory: Int64)
     /// The answer to `check`; `nil` when it is valid JavaScript.
     case checked(FunctionFailure?)

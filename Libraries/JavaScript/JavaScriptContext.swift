@@ -13,8 +13,14 @@ public final class JavaScriptContext {
     private let hostClass: JSClassRef
     /// The CPU time of scripts in this context, in seconds.
     public private(set) var cpuTime = 0.0
-    /// The CPU time after which a script is ended, in seconds.
-    public var cpuLimit = Double.infinity
+    /// The CPU time after which a script is ended, in seconds. It may be changed while the script runs.
+    public var cpuLimit = Double.infinity {
+        didSet { if isEntered { machine.watchdog.deadline += cpuLimit - oldValue } }
+    }
+    private var isEntered = false
+    /// The bytes by which the process's resident memory grew while scripts of this context ran. What they released later, while
+    /// others ran, isn't subtracted.
+    public private(set) var memoryGrowth = 0
 
     public init(_ machine: JavaScriptVirtualMachine) throws(JavaScriptError) {
         var definition = kJSClassDefinitionEmpty
@@ -112,14 +118,30 @@ public final class JavaScriptContext {
 
     private func enter(_ name: String, _ body: (inout JSValueRef?) -> JSValueRef?) throws(JavaScriptError) {
         var exception: JSValueRef?
-        let (result, seconds) = machine.watchdog.watch(budget: cpuLimit - cpuTime) { body(&exception) }
-        cpuTime += seconds
-        switch machine.watchdog.verdict {
-        case .cpu: throw JavaScriptError(code: .cpuLimit, message: "the CPU time limit is used up")
-        case .memory: throw JavaScriptError(code: .memoryLimit, message: "the memory limit is used up")
-        case nil: break
+        isEntered = true
+        let (result, use) = machine.watchdog.watch(budget: cpuLimit - cpuTime) { body(&exception) }
+        isEntered = false
+        cpuTime += use.time
+        memoryGrowth = max(0, memoryGrowth + use.growth)
+        if let verdict = use.verdict {
+            try forgetEnd()
+            switch verdict {
+            case .cpu: throw JavaScriptError(code: .cpuLimit, message: "the CPU time limit is used up")
+            case .memory: throw JavaScriptError(code: .memoryLimit, message: "the memory limit is used up")
+            }
         }
         if result == nil || exception != nil { throw error(exception, source: name, code: .exception) }
+    }
+
+    /// After a limit has ended a script, the next entry into the machine may be ended, too, whatever context it is of (observed with
+    /// 2.50.6). So it is made here.
+    private func forgetEnd() throws(JavaScriptError) {
+        for _ in 0..<16 {
+            var exception: JSValueRef?
+            let result = JavaScriptText.withString("0") { JSEvaluateScript(context, $0, nil, nil, 1, &exception) }
+            if result != nil, exception == nil { return }
+        }
+        throw JavaScriptError(code: .engine, message: "the engine doesn't go on after it has ended a script")
     }
 
     private func property(_ name: String, of object: JSObjectRef?) -> JSValueRef? {

@@ -1,11 +1,11 @@
 import CJavaScriptCore
 import Glibc
 
-/// One JavaScriptCore heap. It and its contexts are confined to the thread that created it: the host process has one thread for
-/// them.
+/// One JavaScriptCore heap with any number of contexts. It and its contexts are confined to the thread that created it: the host
+/// process has one thread for them.
 ///
-/// After a script was ended by a limit, the machine can't be used any more (its memory isn't released, and the next entry may still
-/// throw): end the process.
+/// When a limit has ended a script of one context, the others go on. But the memory that the script had isn't released, so end the
+/// process when they are done.
 public final class JavaScriptVirtualMachine {
     let group: JSContextGroupRef
     let watchdog: Watchdog
@@ -27,6 +27,26 @@ public final class JavaScriptVirtualMachine {
     /// This process's resident memory, in bytes.
     public static var residentBytes: Int { Watchdog.residentBytes() }
 
+    /// The resident memory after the last step of a script, in bytes.
+    public var residentBytes: Int { watchdog.resident }
+
+    /// The resident memory of this process, in bytes, beyond which a script is ended.
+    public var memoryLimit: Int { watchdog.memoryLimit }
+
+    /// Raises the memory limit to an eighth above what the process has, after the script that took the memory has been ended. The
+    /// machine is used up then.
+    public func giveRoom() {
+        watchdog.memoryLimit = watchdog.resident + watchdog.resident / 8
+        watchdog.hasEndedScript = true
+    }
+
+    /// Asked when the memory limit is exceeded in the middle of a step: whether the running script is to be ended for it, of whose
+    /// context the memory has grown by so many bytes in this step. Without it, it always is.
+    public var isToBlame: (_ growth: Int) -> Bool {
+        get { watchdog.isToBlame }
+        set { watchdog.isToBlame = newValue }
+    }
+
     /// Whether a script was ended by a limit.
-    public var isUsedUp: Bool { watchdog.verdict != nil }
+    public var isUsedUp: Bool { watchdog.hasEndedScript }
 }

@@ -8,12 +8,30 @@ import Glibc
 final class Watchdog {
     enum Verdict { case cpu, memory }
 
+    /// What one entry into the virtual machine used.
+    struct Use {
+        /// CPU time in seconds.
+        let time: Double
+        /// The bytes by which the process's resident memory grew; less than 0 when it shrank.
+        let growth: Int
+        /// Why the script was ended; `nil` when it wasn't.
+        let verdict: Verdict?
+    }
+
     /// The CPU time between two checks, in seconds.
     private static let interval = 0.01
     private let group: JSContextGroupRef
-    private let memoryLimit: Int
-    private var deadline = Double.infinity
-    private(set) var verdict: Verdict?
+    /// The resident memory beyond which a script is ended, in bytes.
+    var memoryLimit: Int
+    /// Whether, of all scripts of the machine, the one that runs is to be ended for the memory of the process. The parameter is the
+    /// bytes by which the memory has grown during the present entry.
+    var isToBlame: (_ growth: Int) -> Bool = { _ in true }
+    /// The thread's CPU time in seconds at which the present entry is ended.
+    var deadline = Double.infinity
+    private var verdict: Verdict?
+    /// Resident memory after the last entry.
+    private(set) var resident = Watchdog.residentBytes()
+    var hasEndedScript = false
 
     init(group: JSContextGroupRef, memoryLimit: Int) {
         self.group = group
@@ -22,14 +40,16 @@ final class Watchdog {
 
     /// Runs one entry into the virtual machine.
     /// - Parameter budget: the CPU time that it may take, in seconds.
-    /// - Returns: the result of the body, and its CPU time in seconds.
-    func watch<R>(budget: Double, _ body: () -> R) -> (R, Double) {
+    func watch<R>(budget: Double, _ body: () -> R) -> (R, Use) {
         let start = Self.threadTime()
         deadline = start + budget
+        verdict = nil
         arm()
         defer { deadline = .infinity }
         let result = body()
-        return (result, Self.threadTime() - start)
+        let before = resident
+        resident = Self.residentBytes()
+        return (result, Use(time: Self.threadTime() - start, growth: resident - before, verdict: verdict))
     }
 
     private func arm() {
@@ -43,7 +63,9 @@ final class Watchdog {
 
     private func mustEnd() -> Bool {
         if Self.threadTime() > deadline { verdict = .cpu }
-        if Self.residentBytes() > memoryLimit { verdict = .memory }
+        let bytes = Self.residentBytes()
+        if bytes > memoryLimit, isToBlame(bytes - resident) { verdict = .memory }
+        if verdict != nil { hasEndedScript = true }
         // After a `false`, the engine calls again only if the limit is set again (observed with 2.50.6).
         if verdict == nil { arm() }
         return verdict != nil

@@ -102,9 +102,15 @@ public enum EngineSettings {
         "functions.filter-calls", default: true,
         "Limits functions' processes to the system calls they need (seccomp); off only where it can't work.")
 
+    /// The number of calls in flight in each pool of hosts.
+    public static let functionCalls = ConfigurationKey<Int>.int(
+        "functions.calls", default: 1024, range: 8...65536,
+        "Maximum number of function calls in flight; an app's may be half, and one user's of an app a third. More wait."
+    )
+
     /// For a service that runs functions.
     public static let functionKeys: [ConfigurationKeyDescription] = [
-        functionAccount.description, functionFilter.description,
+        functionCalls.description, functionAccount.description, functionFilter.description,
     ]
 
     static let egressAllow = ConfigurationKey<[String]>.list(
@@ -137,7 +143,7 @@ extension FunctionHostPool.Configuration {
     public init(hosts: Int, _ configuration: Configuration) throws(ConfigurationError) {
         do {
             self.init(
-                hosts: hosts,
+                hosts: hosts, calls: configuration[EngineSettings.functionCalls],
                 confinement: try HostConfinement(
                     accountName: configuration[EngineSettings.functionAccount],
                     filtersCalls: configuration[EngineSettings.functionFilter]))

@@ -8,14 +8,16 @@ import EventLoop
 public struct DocumentTurns: Sendable {
     /// How long a call waits for its turn.
     static let patience = Duration.seconds(10)
-    /// The maximum number of an app's waiting calls; one user may have a fifth of it.
-    private static let waiting = 500
+    /// The number of an app's waiting calls, functions' included, with which a client's call is refused; and that of one user's.
+    private static let waiting = (app: 10_000, user: 100)
 
     private let gate: FairGate<String>
 
     /// - Parameter connections: The number of the service's connections to Postgres.
     public init(connections: Int) {
-        gate = FairGate(places: max(1, connections - max(1, connections / 4)), waiting: Self.waiting)
+        gate = FairGate(
+            places: max(1, connections - max(1, connections / 4)), waiting: Self.waiting.app,
+            waitingPerMember: Self.waiting.user)
     }
 
     /// Carries out a call that a client makes directly.
@@ -27,12 +29,13 @@ public struct DocumentTurns: Sendable {
         _ call: DocumentCall, of user: String, as access: DataAccess, on store: DocumentStore, app: String
     ) async throws -> Value {
         let turn = turn(of: user, app: app)
-        try await turn.begin()
+        try await turn.begin(isCounted: true)
         defer { turn.end() }
         return try await access.performForClient(call, on: store, app: app)
     }
 
-    /// The place in the queue of a user or, without one, of the app itself.
+    /// The place in the queue of a user or, without one, of the app itself. The calls of functions that wait are limited by the calls
+    /// in flight and what each of these may have in flight, so they aren't counted here.
     func turn(of user: String?, app: String) -> DocumentTurn {
         DocumentTurn(gate: gate, app: app, user: user.map { ExactText($0) })
     }
@@ -45,9 +48,9 @@ struct DocumentTurn: Sendable {
     let user: ExactText?
 
     /// - Throws: `DocumentStoreError` `overloaded` when the turn doesn't come in time.
-    func begin() async throws {
+    func begin(isCounted: Bool = false) async throws {
         do {
-            try await gate.enter(app, member: user, within: DocumentTurns.patience)
+            try await gate.enter(app, member: user, within: DocumentTurns.patience, isCounted: isCounted)
         } catch let refusal as FairGate<String>.Refusal {
             throw DocumentStoreError(.overloaded, "\(refusal); try again later")
         }

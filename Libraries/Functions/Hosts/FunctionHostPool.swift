@@ -2,20 +2,31 @@ import ChildProcesses
 import DocumentModel
 import EventLoop
 import FunctionProtocol
+import Glibc
 import Lifecycle
 import Logging
 import Metrics
 
-/// Runs functions in a bounded number of host processes, and replaces those that end.
+/// Runs functions in a bounded number of host processes, and replaces those that end. A host has many calls in flight: one that waits
+/// costs only memory.
 ///
-/// A host serves one app for its whole life, so that no app sees what another left behind. Because functions may hang, `FairShares`
-/// limits how many hosts an app may have at a time: a call of another app always finds a free host, and so does, within an app's
-/// share, a call of another user. Calls beyond that wait.
+/// A host serves one app for its whole life, so that no app sees what another left behind. `FairShares` limits how many calls an app may
+/// have in flight, within an app a user, and how many processes an app may have: a call of another app always finds a place. Calls
+/// beyond that wait.
+///
+/// **Calls that share a host** share its thread. One that computes for longer than a second starts again in a host of its own, if it
+/// can, and so does from then on every call of its function, for some minutes; the same if it ended its host. When a host ends with calls
+/// that aren't to blame, those of which nothing has left the process start again elsewhere; the others fail with
+/// ``FunctionFailure/Code/hostLost``.
 public actor FunctionHostPool: LoopActor, Service {
     public struct Configuration: Sendable {
         /// The maximum number of host processes. Up to half of them are kept idle for the next calls.
         public var hosts: Int
-        /// The resident memory, in bytes, beyond which a function is ended.
+        /// The maximum number of calls in flight.
+        public var calls: Int
+        /// The maximum number of calls in flight in one host.
+        public var callsPerHost: Int
+        /// The resident memory of a host, in bytes, beyond which a function is ended.
         public var memoryLimit: Int
         /// The resident memory after a call, in bytes, beyond which the host is replaced.
         public var recycleMemory: Int64
@@ -25,10 +36,13 @@ public actor FunctionHostPool: LoopActor, Service {
         public var confinement: HostConfinement
 
         public init(
-            hosts: Int = 8, memoryLimit: Int = 350 << 20, recycleMemory: Int64 = 200 << 20, waitingPerApp: Int = 1000,
+            hosts: Int = 8, calls: Int = 1024, callsPerHost: Int = 256, memoryLimit: Int = 350 << 20,
+            recycleMemory: Int64 = 200 << 20, waitingPerApp: Int = 1000,
             executable: String = CurrentEnvironment.sibling("function-host"), confinement: HostConfinement = .usual
         ) {
             self.hosts = hosts
+            self.calls = calls
+            self.callsPerHost = min(callsPerHost, HostActivity.maximumCalls)
             self.memoryLimit = memoryLimit
             self.recycleMemory = recycleMemory
             self.waitingPerApp = waitingPerApp
@@ -37,11 +51,33 @@ public actor FunctionHostPool: LoopActor, Service {
         }
     }
 
+    private struct FunctionKey: Hashable {
+        @ExactText var app: String
+        @ExactText var function: String
+    }
+
     public nonisolated let loop: EventLoop
     private let configuration: Configuration
     private let logger: Logger
+    /// The calls in flight.
     private let gate: FairGate<String>
-    private var idle: [FunctionHost] = []
+    /// The calls that have a host for themselves.
+    private let ownHosts: FairGate<String>
+    /// The one that was idle for the longest time is first.
+    private var hosts: [FunctionHost] = []
+    /// Calls that wait for a host, in their order.
+    private var waiters: [(number: Int, app: ExactText, continuation: CheckedContinuation<Void, any Error>)] = []
+    private var lastWaiter = 0
+    /// The functions whose calls get hosts of their own, until when.
+    private var apart: [FunctionKey: ContinuousClock.Instant] = [:]
+
+    private static let apartTime = Duration.seconds(600)
+    private static let maximumApart = 1000
+    /// The calls in flight in each of an app's hosts for which another is started while there are cores for it.
+    private static let spread = 2
+    private static let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    /// How often a call starts again that was ended with its host.
+    private static let maximumRepeats = 3
 
     private let callTimer = Timer(label: "functions_call_seconds", help: "Time from a function's call to its result.")
     private let failures = MetricFamily<Counter>(
@@ -53,7 +89,8 @@ public actor FunctionHostPool: LoopActor, Service {
         self.configuration = configuration
         self.loop = loop
         self.logger = logger
-        gate = FairGate(places: configuration.hosts, waiting: configuration.waitingPerApp)
+        gate = FairGate(places: configuration.calls, waiting: configuration.waitingPerApp)
+        ownHosts = FairGate(places: max(1, configuration.hosts - 1), waiting: configuration.waitingPerApp)
     }
 
     /// Keeps hosts until a graceful shutdown, and ends them then.
@@ -67,9 +104,7 @@ public actor FunctionHostPool: LoopActor, Service {
     public func run(_ invocation: FunctionInvocation) async throws -> Value {
         do {
             return try await callTimer.measure {
-                try await withHost(of: invocation.share, invocation.member, bundle: invocation.bundle) {
-                    try await $0.call(invocation)
-                }
+                try await enter(gate, invocation.share, invocation.member) { try await perform(invocation) }
             }
         } catch {
             failures[(error as? FunctionFailure)?.code.rawValue ?? "Cancelled"].increment()
@@ -80,11 +115,48 @@ public actor FunctionHostPool: LoopActor, Service {
     /// Checks whether a source is valid JavaScript, without running it. Returns `nil` when it is.
     public func check(_ source: FunctionBundle.Source) async throws -> FunctionFailure? {
         let bundle = FunctionBundle(app: "", version: 0, functions: [])
-        return try await withHost(of: bundle.app, nil, bundle: bundle) { await $0.check(source) }
+        return try await withOwnHost(bundle.app, nil, bundle) { await $0.check(source) }
     }
 
-    private func withHost<Result: Sendable>(
-        of share: String, _ member: ExactText?, bundle: FunctionBundle, _ body: (FunctionHost) async throws -> Result
+    private func perform(_ invocation: FunctionInvocation) async throws -> Value {
+        let key = FunctionKey(app: invocation.bundle.app, function: invocation.call.function)
+        var isApart = invocation.needsOwnHost || isApart(key)
+        var repeats = 0
+        while true {
+            do {
+                if isApart {
+                    return try await withOwnHost(invocation.share, invocation.member, invocation.bundle) {
+                        try await $0.call(invocation)
+                    }
+                }
+                let host = try await host(for: invocation.bundle, isAlone: false)
+                defer { giveBack(host) }
+                return try await host.call(invocation)
+            } catch let displaced as FunctionHost.Displaced {
+                isApart = isApart || displaced.needsOwnHost
+                repeats += displaced.isLost ? 1 : 0
+                guard repeats <= Self.maximumRepeats else {
+                    throw FunctionFailure(
+                        code: .hostLost, message: "the function's processes ended before it could begin: call it again",
+                        function: key.function)
+                }
+            }
+        }
+    }
+
+    private func withOwnHost<Result: Sendable>(
+        _ share: String, _ member: ExactText?, _ bundle: FunctionBundle,
+        _ body: (FunctionHost) async throws -> Result
+    ) async throws -> Result {
+        try await enter(ownHosts, share, member) {
+            let host = try await host(for: bundle, isAlone: true)
+            defer { giveBack(host) }
+            return try await body(host)
+        }
+    }
+
+    private func enter<Result: Sendable>(
+        _ gate: FairGate<String>, _ share: String, _ member: ExactText?, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             try await gate.enter(share, member: member)
@@ -94,61 +166,188 @@ public actor FunctionHostPool: LoopActor, Service {
             throw FunctionFailure(code: .executionTimeLimitExceeded, message: "\(refusal)")
         }
         defer { gate.leave(share, member: member) }
-        var attempts = 0
-        while true {
-            attempts += 1
-            let host = try await host(for: bundle)
-            do {
-                let result = try await body(host)
-                await giveBack(host)
-                return result
-            } catch {
-                // The host may have ended before the call reached it.
-                let mayRepeat = await host.hasLostUntouchedCall
-                await giveBack(host)
-                guard mayRepeat, attempts == 1 else { throw error }
-            }
+        return try await body()
+    }
+
+    // MARK: Functions apart
+
+    private func isApart(_ key: FunctionKey) -> Bool {
+        guard let end = apart[key] else { return false }
+        if end > .now { return true }
+        apart[key] = nil
+        return false
+    }
+
+    private func setApart(_ key: FunctionKey) {
+        if apart.count >= Self.maximumApart, apart[key] == nil, let oldest = apart.min(by: { $0.value < $1.value })?.key
+        {
+            apart[oldest] = nil
         }
+        apart[key] = .now + Self.apartTime
     }
 
     // MARK: Hosts
 
-    /// An idle host of the app, or else a new one, which replaces an idle host of another app if necessary.
-    private func host(for bundle: FunctionBundle) async throws(FunctionFailure) -> FunctionHost {
-        let match = { (host: FunctionHost) in
+    /// A host with a place for a call, which the caller must give back. Waits until there is one.
+    private func host(for bundle: FunctionBundle, isAlone: Bool) async throws -> FunctionHost {
+        let app = ExactText(bundle.app)
+        while true {
+            guard !gate.isClosed else { throw CancellationError() }
+            if let host = try choose(bundle, isAlone: isAlone) {
+                guard isAlive(host) else { continue }
+                place(on: host, isAlone: isAlone)
+                return host
+            }
+            makeWay(for: app, isAlone: isAlone)
+            try await waitForChange(app)
+        }
+    }
+
+    /// Whether the process hasn't ended. That may not have been noticed yet.
+    private func isAlive(_ host: FunctionHost) -> Bool {
+        let isAlive = host.assumeIsolated { $0.isAlive() }
+        if !isAlive { remove(host) }
+        return isAlive
+    }
+
+    private func place(on host: FunctionHost, isAlone: Bool) {
+        host.assumeIsolated {
+            $0.placed += 1
+            $0.isAlone = isAlone
+        }
+    }
+
+    private func choose(_ bundle: FunctionBundle, isAlone: Bool) throws(FunctionFailure) -> FunctionHost? {
+        let ours = hosts.filter { host in
             host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
+                && host.assumeIsolated { $0.isOpen }
         }
-        while let index = idle.lastIndex(where: match) {
-            let host = idle.remove(at: index)
-            if await host.isAlive() { return host }
-            await host.stop()  // it ended while it was idle
+        if isAlone {
+            if let idle = ours.last(where: { $0.assumeIsolated { $0.isIdle } }) { return idle }
+            return try mayStart(bundle, isAlone: true) ? start(bundle) : nil
         }
-        if !idle.isEmpty, gate.taken + idle.count > configuration.hosts { await idle.removeFirst().stop() }
+        let fitting = ours.map { host in host.assumeIsolated { (host: host, placed: $0.placed, isReady: $0.isReady) } }
+            .filter { $0.placed < configuration.callsPerHost }
+        guard
+            let best = fitting.min(by: { a, b in
+                a.isReady != b.isReady ? a.isReady : a.placed < b.placed
+            })
+        else { return try mayStart(bundle) ? start(bundle) : nil }
+        // For the next calls; this one doesn't wait for the start.
+        if best.isReady, best.placed >= Self.spread, ours.count < Self.cores, hosts.count < configuration.hosts,
+            fitting.allSatisfy(\.isReady), mayStart(bundle)
+        {
+            _ = try start(bundle)
+        }
+        return best.host
+    }
+
+    /// Whether an app may have one more process: the first if one is free, others only while more are free than it has. A call that needs
+    /// a process for itself gets the second one as well, or else it would wait for all others of the app to end.
+    /// Hosts with former versions of its functions end soon, and don't count as its own.
+    private func mayStart(_ bundle: FunctionBundle, isAlone: Bool = false) -> Bool {
+        let busy = hosts.filter { !$0.assumeIsolated { $0.isIdle } }
+        let own = busy.count { $0.bundle.app.hasSameBytes(as: bundle.app) && $0.bundle.version == bundle.version }
+        let free = configuration.hosts - busy.count
+        return own < free || isAlone && free > 0 && own == 1
+    }
+
+    /// Starts a host, in place of the one that was idle for the longest time if there are as many as there may be.
+    private func start(_ bundle: FunctionBundle) throws(FunctionFailure) -> FunctionHost {
+        if hosts.count >= configuration.hosts, let idle = hosts.first(where: { $0.assumeIsolated { $0.isIdle } }) {
+            remove(idle)
+        }
         do {
+            let app = bundle.app
             let host = try FunctionHost(
                 executable: configuration.executable, bundle: bundle, memoryLimit: configuration.memoryLimit,
-                confinement: configuration.confinement, loop: loop, logger: logger)
-            try await host.start()
+                confinement: configuration.confinement, loop: loop, logger: logger,
+                changed: { [weak self] in self?.assumeIsolated { $0.wake() } },
+                obstructed: { [weak self] function in
+                    self?.assumeIsolated { $0.setApart(FunctionKey(app: app, function: function)) }
+                })
+            try host.assumeIsolated { try $0.start() }
+            hosts.append(host)
             return host
         } catch {
             throw FunctionFailure(code: .hostLost, message: "\(error)")
         }
     }
 
-    private func giveBack(_ host: FunctionHost) async {
-        if await host.isUsable, await host.memory < configuration.recycleMemory, !gate.isClosed,
-            idle.count < max(1, configuration.hosts / 2)
-        {
-            idle.append(host)
-        } else {
-            await host.stop()
+    private func giveBack(_ host: FunctionHost) {
+        let isKept = host.assumeIsolated { host in
+            host.placed -= 1
+            if host.memory >= configuration.recycleMemory || gate.isClosed { host.isDraining = true }
+            guard host.isIdle else { return host.isUsable }
+            host.isAlone = false
+            return host.isUsable && !host.isDraining
         }
+        if !isKept {
+            remove(host)
+        } else if host.assumeIsolated({ $0.isIdle }), let index = hosts.firstIndex(where: { $0 === host }) {
+            hosts.remove(at: index)
+            hosts.append(host)
+            let idle = hosts.filter { $0.assumeIsolated { $0.isIdle } }
+            if idle.count > max(1, configuration.hosts / 2) { remove(idle[0]) }
+        }
+        wake()
+    }
+
+    private func remove(_ host: FunctionHost) {
+        hosts.removeAll { $0 === host }
+        host.assumeIsolated { $0.kill() }
+    }
+
+    /// Lets a host get no more calls, so that it ends for an app that has none, or a call that needs one for itself, and no process is
+    /// free. The app with the most hosts gives up the one that has the fewest calls.
+    private func makeWay(for app: ExactText, isAlone: Bool) {
+        guard isAlone || !hosts.contains(where: { $0.bundle.app.hasSameBytes(as: app.text) }) else { return }
+        // As many as there are apps that wait.
+        let ending = hosts.count { $0.assumeIsolated { $0.isDraining } }
+        guard ending < Set(waiters.map(\.app)).union([app]).count else { return }
+        let others = hosts.filter { host in host.assumeIsolated { !$0.isDraining && !$0.isAlone } }
+        let counts = Dictionary(grouping: others) { ExactText($0.bundle.app) }.mapValues(\.count)
+        let chosen = others.max { a, b in
+            let (first, second) = (counts[ExactText(a.bundle.app)] ?? 0, counts[ExactText(b.bundle.app)] ?? 0)
+            return first != second ? first < second : a.assumeIsolated { $0.placed } > b.assumeIsolated { $0.placed }
+        }
+        guard let chosen else { return }
+        chosen.assumeIsolated { $0.drain() }
+    }
+
+    // MARK: Waiting for a host
+
+    private func waitForChange(_ app: ExactText) async throws {
+        lastWaiter += 1
+        let number = lastWaiter
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+                waiters.append((number, app, continuation))
+            }
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.stopWaiting(number) } }
+        }
+    }
+
+    private func stopWaiting(_ number: Int) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
+        waiters.remove(at: index).continuation.resume(throwing: CancellationError())
+    }
+
+    /// Lets those that wait for a host look again.
+    private func wake() {
+        let woken = waiters
+        waiters = []
+        for waiter in woken { waiter.continuation.resume() }
     }
 
     private func stop() async {
         gate.close()
-        let hosts = idle
-        idle = []
-        for host in hosts { await host.stop() }
+        ownHosts.close()
+        let present = hosts
+        hosts = []
+        wake()
+        for host in present { await host.stop() }
     }
 }

@@ -26,6 +26,8 @@ public struct FunctionInvocation: Sendable {
     public var member: ExactText?
     public var call: FunctionCall
     public var limits: Limits
+    /// Whether it runs in a host of its own: so that it neither ends with others' calls nor others' with it.
+    public var needsOwnHost: Bool
     /// Carries out the function's effects outside of its process.
     public var perform: @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>
     /// Takes a line of the function's console.
@@ -34,11 +36,12 @@ public struct FunctionInvocation: Sendable {
     /// - Parameters:
     ///   - share: the app by default.
     ///   - user: the user who asked for it; `nil` when no user did.
+    ///   - needsOwnHost: whether it shares its host with no other call.
     ///   - givesResponse: whether it answers an endpoint; see ``FunctionCall/givesResponse``.
     public init(
         bundle: FunctionBundle, share: String? = nil, user: String? = nil, function: String, arguments: [Value] = [],
         context: Document = [:],
-        limits: Limits = Limits(), givesResponse: Bool = false,
+        limits: Limits = Limits(), needsOwnHost: Bool = false, givesResponse: Bool = false,
         seed: Int64? = nil, now: Int64? = nil,
         perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
         log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
@@ -47,9 +50,10 @@ public struct FunctionInvocation: Sendable {
         self.share = share ?? bundle.app
         member = user.map { ExactText($0) }
         call = FunctionCall(
-            id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu, seed: seed,
-            now: now, givesResponse: givesResponse)
+            id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu,
+            turn: ExactText(self.share + "/" + (user ?? "")), seed: seed, now: now, givesResponse: givesResponse)
         self.limits = limits
+        self.needsOwnHost = needsOwnHost
         self.perform = perform
         self.log = log
     }

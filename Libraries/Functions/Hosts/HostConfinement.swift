@@ -60,13 +60,15 @@ public struct HostConfinement: Sendable {
     /// Starts a host.
     /// - Parameters:
     ///   - socket: the host's end of the socket.
+    ///   - page: where it shows which call it works for.
     ///   - errors: the destination of its standard output and standard error.
     package func start(
-        _ executable: String, memoryLimit: Int, socket: Int32, errors: ChildProcess.Output = .inherit
+        _ executable: String, memoryLimit: Int, socket: Int32, page: SharedPage,
+        errors: ChildProcess.Output = .inherit
     ) throws(ChildProcessError) -> ChildProcess {
         try ChildProcess.spawn(
             executable, ["\(memoryLimit)"] + arguments, environment: Self.environment(), workingDirectory: "/",
-            output: errors, descriptors: [socket], restrictions: restrictions)
+            output: errors, descriptors: [socket, page.descriptor], restrictions: restrictions)
     }
 }
 

@@ -5,7 +5,14 @@ public import HTTPServer
 
 extension HTTPError {
     /// The response to a client when a function failed.
-    public init(_ failure: FunctionFailure) { self.init(400, code: failure.code.rawValue, failure.message) }
+    public init(_ failure: FunctionFailure) {
+        // Not the function's fault; it may be called again.
+        if failure.code == .hostLost {
+            self.init(503, code: failure.code.rawValue, failure.message, headers: ["Retry-After": "1"])
+        } else {
+            self.init(400, code: failure.code.rawValue, failure.message)
+        }
+    }
 
     /// The response to a client when a call of the document store failed with an error that `DataAccess` or `DocumentTurns` threw.
     public init(call error: any Error) {

@@ -1,11 +1,12 @@
 import FunctionHost
 import Glibc
 
-/// `function-host MEMORY_LIMIT`: communicates with its parent on descriptor 3; the limit is in bytes.
+/// `function-host MEMORY_LIMIT`: communicates with its parent on descriptor 3, and shows on descriptor 4 what it does; the limit is in
+/// bytes.
 @main
 enum Main {
     private static let usage = """
-        usage: function-host MEMORY_LIMIT [--account USER:GROUP] [--without-filter], with a socket on descriptor 3; services start it by themselves
+        usage: function-host MEMORY_LIMIT [--account USER:GROUP] [--without-filter], with a socket on descriptor 3 and a shared page on 4; services start it by themselves
                function-host --confinement [--account USER:GROUP] [--without-filter] shows what a function's process may do
         """
 

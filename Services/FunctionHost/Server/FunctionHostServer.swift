@@ -1,51 +1,101 @@
 import DocumentModel
+import EventLoop
 import FunctionProtocol
+import Glibc
 import JavaScript
 
-/// The host's only thread: it reads requests, runs JavaScript, and between two steps of a call waits for answers and timers.
+/// The host's only thread: it reads requests, and runs JavaScript for one call at a time, up to where the call waits for an answer or
+/// a timer. Calls whose turn it is alternate by their ``FunctionCall/turn``.
 ///
-/// It runs one call at a time, each in a separate context that is prepared while the host is idle. A call that was ended by a limit
-/// ends the host, too; so does the end of the parent's socket.
+/// Each call has a context of its own, which is prepared while the host has nothing to do. When a limit ended a call, the host ends
+/// after its other calls. It ends at once with the parent's socket.
 public final class FunctionHostServer {
+    /// What a run waits for its turn to do.
+    private enum Work {
+        case start(FunctionCall)
+        case answer(call: Int64, ordinal: Int64, Result<Value, EffectFailure>)
+        case timers(call: Int64)
+
+        var call: Int64 {
+            switch self {
+            case .start(let call): call.id
+            case .answer(let call, _, _), .timers(let call): call
+            }
+        }
+    }
+
+    /// How many contexts are prepared while there is nothing else to do.
+    private static let spares = 4
+
     private let connection: HostConnection
+    private let activity: HostActivity
     private let machine: JavaScriptVirtualMachine
     private let confinement: Confinement
     private let modules = ModuleFiles()
-    private var sources: [ExactText: String] = [:]
-    private var spare: JavaScriptContext?
-    private var run: FunctionRun?
+    private var sources: [ExactText: String] = [:] {
+        didSet { names = Set(sources.keys) }
+    }
+    private var names: Set<ExactText> = []
+    private var spares: [Realm] = []
+    private var runs: [Int64: FunctionRun] = [:]
+    /// The calls that haven't begun.
+    private var calls: [Int64: ExactText] = [:]
+    private var work = Turns<ExactText, Work>()
+    /// The run whose JavaScript runs.
+    private var present: FunctionRun?
     /// The last error of `__compile`.
     private var syntaxError: JavaScriptError?
 
     /// - Parameters:
-    ///   - descriptor: the socket to the parent.
+    ///   - descriptor: the socket to the parent. The next one is the page of memory in which the parent sees which call has the thread.
     ///   - memoryLimit: the resident memory in bytes beyond which a script is ended.
     ///   - confinement: the rights that this process drops: some now, the others before it accepts requests.
-    /// - Throws: `ConfinementError`.
+    /// - Throws: `ConfinementError`; `FunctionProtocolError` when there is no such page.
     public init(descriptor: Int32, memoryLimit: Int, confinement: Confinement) throws {
+        activity = HostActivity(try Self.page(descriptor + 1))
         try confinement.begin(descriptors: descriptor + 1)
         self.confinement = confinement
         connection = HostConnection(descriptor: descriptor)
         machine = JavaScriptVirtualMachine(memoryLimit: memoryLimit)
+        machine.isToBlame = { [unowned self] growth in isPresentToBlame(growth) }
     }
 
-    /// Returns when the parent has closed the socket, or when the machine is used up.
+    private static func page(_ descriptor: Int32) throws -> UnsafeMutableRawPointer {
+        let memory = mmap(nil, Int(sysconf(Int32(_SC_PAGESIZE))), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        guard let memory, memory != MAP_FAILED else {
+            throw FunctionProtocolError(message: "no shared page: \(String(cString: strerror(errno)))")
+        }
+        return memory
+    }
+
+    /// Returns when the parent has closed the socket, or when the machine is used up and no call is left.
     /// - Throws: `FunctionProtocolError` when the parent uses another protocol; `JavaScriptError` when the engine doesn't start;
     ///   `ConfinementError`.
     public func serve() throws {
-        spare = try makeContext()
+        spares.append(try makeRealm())
         try openWhatIsOpenedLate()
         try confinement.complete()
         try connection.send(.ready)
-        while !machine.isUsedUp {
-            switch try connection.next(until: run?.nextTimer) {
-            case .closed: return
-            case .timeout: run?.fireTimers()
-            case .request(let request): try handle(request)
-            }
-            try finishIfDone()
+        while !(machine.isUsedUp && runs.isEmpty && calls.isEmpty) {
+            guard try connection.receive(until: hasTime() ? nextTimer : .now) else { return }
+            while let request = try connection.next() { try take(request) }
+            queueTimers()
+            if let (_, next) = work.pop(where: { _ in true }) { try perform(next) }
         }
     }
+
+    /// Whether there is nothing to do until something arrives or a timer is due. If so, and there are few spare contexts, makes one
+    /// first; then there may be something again.
+    private func hasTime() throws -> Bool {
+        guard work.count == 0 else { return false }
+        guard spares.count < Self.spares, !machine.isUsedUp else { return true }
+        // An engine that can't make a context fails again at the next call, which reports it.
+        guard let realm = try? makeRealm() else { return true }
+        spares.append(realm)
+        return false
+    }
+
+    private var nextTimer: ContinuousClock.Instant? { runs.values.lazy.compactMap(\.nextTimer).min() }
 
     /// The engine reads the time zone, and the cryptographic library its configuration, when they are first used, which is too late
     /// after the confinement: files can't be opened any more.
@@ -55,56 +105,102 @@ public final class FunctionHostServer {
         _ = JavaScriptVirtualMachine.residentBytes
     }
 
-    private func handle(_ request: HostRequest) throws {
+    private func take(_ request: HostRequest) throws {
         switch request {
         case .load(let bundle):
             sources = Dictionary(bundle.functions.map { (ExactText($0.name), $0.text) }) { _, last in last }
             modules.load(bundle.modules)
         case .call(let call):
-            guard run == nil else { throw FunctionProtocolError(message: "a call in the middle of a call") }
-            start(call)
-        case .answer(let ordinal, let result): run?.answer(ordinal, result)
+            guard runs[call.id] == nil, calls.updateValue(call.turn, forKey: call.id) == nil else {
+                throw FunctionProtocolError(message: "a second call \(call.id)")
+            }
+            work.append(.start(call), of: call.turn)
+        case .answer(let call, let ordinal, let result):
+            guard let run = runs[call] else { return }
+            work.append(.answer(call: call, ordinal: ordinal, result), of: run.call.turn)
+        case .end(let call):
+            runs[call] = nil
+            if calls.removeValue(forKey: call) != nil { _ = work.remove { $0.call == call } }
         case .check(let source): try connection.send(.checked(try check(source)))
         }
     }
 
-    private func start(_ call: FunctionCall) {
-        do throws(JavaScriptError) {
-            let run = FunctionRun(
-                call: call, sources: Set(sources.keys), context: try context(), connection: connection)
-            self.run = run
-            run.start()
-        } catch {
-            run = FunctionRun(call: call, failure: FunctionFailure(error))
+    private func queueTimers() {
+        let now = ContinuousClock.now
+        for run in runs.values where run.takeDueTimers(at: now) {
+            work.append(.timers(call: run.call.id), of: run.call.turn)
         }
     }
 
-    private func finishIfDone() throws {
-        guard let run, let result = run.result else { return }
-        self.run = nil
-        try connection.send(
-            .done(
-                call: run.call.id, result, cpuTime: run.cpuTime,
-                memory: Int64(JavaScriptVirtualMachine.residentBytes)))
-        // An engine that can't make a context fails again at the next call, which reports it.
-        if !machine.isUsedUp { spare = try? makeContext() }
+    private func perform(_ work: Work) throws {
+        if case .start(let call) = work {
+            calls[call.id] = nil
+            do throws(JavaScriptError) {
+                runs[call.id] = FunctionRun(
+                    call: call, sources: names, realm: try realm(), connection: connection)
+            } catch {
+                runs[call.id] = FunctionRun(call: call, failure: FunctionFailure(error))
+            }
+        }
+        guard let run = runs[work.call] else { return }  // it has ended since
+        present = run
+        activity.begin(call: run.call.id)
+        switch work {
+        case .start: run.start()
+        case .answer(_, let ordinal, let result): run.answer(ordinal, result)
+        case .timers: run.fireTimers()
+        }
+        activity.end()
+        present = nil
+        try finishIfDone(run)
+        try keepMemory(after: run)
     }
+
+    private func finishIfDone(_ run: FunctionRun) throws {
+        guard let result = run.result else { return }
+        runs[run.call.id] = nil
+        try connection.send(
+            .done(call: run.call.id, result, cpuTime: run.cpuTime, memory: Int64(machine.residentBytes)))
+    }
+
+    // MARK: Memory
+
+    /// Whether, of all runs, the present one has taken the most memory.
+    private func isPresentToBlame(_ growth: Int) -> Bool {
+        guard let present else { return true }
+        let taken = present.memoryGrowth + growth
+        return !runs.values.contains { $0 !== present && $0.memoryGrowth > taken }
+    }
+
+    /// When the process has more memory than its limit after a step, and the watchdog has ended nothing for it, ends the run that has
+    /// taken the most. The memory doesn't come back at once, so the others may have an eighth more, and the process ends with them.
+    private func keepMemory(after last: FunctionRun) throws {
+        guard machine.residentBytes > machine.memoryLimit else { return }
+        if !last.isOutOfMemory, let run = runs.values.max(by: { $0.memoryGrowth < $1.memoryGrowth }) {
+            run.end(FunctionFailure(code: .memoryLimitExceeded, message: "the memory limit is used up"))
+            try finishIfDone(run)
+        }
+        machine.giveRoom()
+    }
+
+    // MARK: Contexts
 
     /// A context that nothing has run in.
-    private func context() throws(JavaScriptError) -> JavaScriptContext {
-        defer { spare = nil }
-        return if let spare { spare } else { try makeContext() }
+    private func realm() throws(JavaScriptError) -> Realm {
+        if let spare = spares.popLast() { return spare }
+        return try makeRealm()
     }
 
-    private func makeContext() throws(JavaScriptError) -> JavaScriptContext {
+    private func makeRealm() throws(JavaScriptError) -> Realm {
         let context = try JavaScriptContext(machine)
-        FunctionRun.defineHostFunctions(in: context) { [unowned self] in run }
+        let realm = Realm(context: context)
+        FunctionRun.defineHostFunctions(in: context, of: realm.holder)
         defineSources(in: context)
         try context.evaluate(
             "var __functions = Object.create(null), __modules = Object.create(null)", name: Prelude.name)
         try context.evaluate(Prelude.source, name: Prelude.name)
         try context.reportUnhandledRejections(to: "__unhandled")
-        return context
+        return realm
     }
 
     /// What the prelude uses to load functions and modules, when they are first used.
@@ -126,7 +222,7 @@ public final class FunctionHostServer {
 
     private func check(_ source: FunctionBundle.Source) throws(JavaScriptError) -> FunctionFailure? {
         syntaxError = nil
-        try context().call("__check", [source.name, source.text])
+        try realm().context.call("__check", [source.name, source.text])
         return syntaxError.map { FunctionFailure($0) }
     }
 
@@ -144,6 +240,17 @@ public final class FunctionHostServer {
                 into: "__modules")
         }
     }
+}
+
+/// A context, and the run that has it.
+struct Realm {
+    /// Apart from the context, whose functions refer to it: they must not keep the context itself.
+    final class Holder {
+        weak var run: FunctionRun?
+    }
+
+    let context: JavaScriptContext
+    let holder = Holder()
 }
 
 extension FunctionFailure {

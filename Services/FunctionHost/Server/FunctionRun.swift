@@ -31,6 +31,9 @@ final class FunctionRun {
     private let context: JavaScriptContext?
     private let connection: HostConnection?
     private var timers: [(id: String, due: ContinuousClock.Instant)] = []
+    private var earliestTimer: ContinuousClock.Instant?
+    /// Whether `fireTimers` will be called.
+    private var isDue = false
     private var waiting: Set<Int64> = []
     /// The effects that aren't sent yet, in their order; part of `waiting`.
     private var unsent: [FunctionEffect] = []
@@ -39,13 +42,15 @@ final class FunctionRun {
     private var waitingBytes = 0
     private var loggedBytes = 0
 
-    init(call: FunctionCall, sources: Set<ExactText>, context: JavaScriptContext, connection: HostConnection) {
+    init(call: FunctionCall, sources: Set<ExactText>, realm: Realm, connection: HostConnection) {
         self.call = call
         self.sources = sources
-        self.context = context
         self.connection = connection
-        context.cpuLimit = context.cpuTime + call.cpuLimit
+        let context = realm.context
+        self.context = context
         preparation = context.cpuTime
+        context.cpuLimit = preparation + min(call.cpuLimit, call.sharedLimit ?? .infinity)
+        realm.holder.run = self
     }
 
     /// A call that failed before it started.
@@ -63,7 +68,22 @@ final class FunctionRun {
 
     var cpuTime: Double { (context?.cpuTime ?? 0) - preparation }
 
-    var nextTimer: ContinuousClock.Instant? { timers.map(\.due).min() }
+    /// The bytes by which the process's memory grew in its steps.
+    var memoryGrowth: Int { context?.memoryGrowth ?? 0 }
+
+    var isOutOfMemory: Bool {
+        if case .failure(let failure) = result { failure.code == .memoryLimitExceeded } else { false }
+    }
+
+    /// When `fireTimers` is to be called; `nil` when no timer is set, or it will be called already.
+    var nextTimer: ContinuousClock.Instant? { isDue ? nil : earliestTimer }
+
+    /// Whether a timer is due. If so, `fireTimers` must be called.
+    func takeDueTimers(at now: ContinuousClock.Instant) -> Bool {
+        guard let next = nextTimer, next <= now else { return false }
+        isDue = true
+        return true
+    }
 
     func start() {
         step("__run", [ExtendedJSON.print(HostRequest.call(call).document, mode: .exact)])
@@ -79,11 +99,17 @@ final class FunctionRun {
     }
 
     func fireTimers() {
+        isDue = false
         let now = ContinuousClock.now
         for timer in timers.filter({ $0.due <= now }).sorted(by: { $0.due < $1.due }) {
-            timers.removeAll { $0.id == timer.id }
+            clearTimer(timer.id)
             step("__fire", [timer.id])
         }
+    }
+
+    /// Ends the run in between two of its steps.
+    func end(_ failure: FunctionFailure) {
+        if result == nil { result = .failure(placed(failure)) }
     }
 
     private func step(_ function: String, _ arguments: [String]) {
@@ -121,34 +147,38 @@ final class FunctionRun {
         if result == nil { result = .failure(FunctionFailure(code: code, message: message, function: call.function)) }
     }
 
-    /// Defines the global functions that the prelude uses; they operate on the current run.
-    static func defineHostFunctions(in context: JavaScriptContext, _ current: @escaping () -> FunctionRun?) {
+    /// Defines the global functions that the prelude uses; they operate on the run that has the context.
+    static func defineHostFunctions(in context: JavaScriptContext, of realm: Realm.Holder) {
         context.define("__crypto") { HostCrypto.call($0) }
         context.define("__randomKey") { words in
-            words.first.flatMap { Int64($0) }.flatMap { current()?.randomKey($0) }
+            words.first.flatMap { Int64($0) }.flatMap { realm.run?.randomKey($0) }
         }
         context.define("__effect") {
-            current()?.effect($0); return nil
+            realm.run?.effect($0); return nil
         }
         context.define("__log") {
-            current()?.log($0); return nil
+            realm.run?.log($0); return nil
         }
         context.define("__done") {
-            current()?.done($0); return nil
+            realm.run?.done($0); return nil
         }
         context.define("__failed") {
-            current()?.failed($0); return nil
+            realm.run?.failed($0); return nil
         }
         context.define("__setTimer") {
-            current()?.setTimer($0); return nil
+            realm.run?.setTimer($0); return nil
         }
-        context.define("__clearTimer") { words in
-            current()?.timers.removeAll { $0.id == words.first }; return nil
+        context.define("__clearTimer") {
+            realm.run?.clearTimer($0.first ?? ""); return nil
         }
     }
 
+    /// Something of the run leaves the process: it can't start again elsewhere any more.
+    private func leaveTrace() { context?.cpuLimit = preparation + call.cpuLimit }
+
     private func effect(_ words: [String]) {
         guard words.count == 5, let ordinal = Int64(words[0]) else { return }
+        leaveTrace()
         guard words[3].utf8.count <= Self.maximumResultBytes else {
             return fail(
                 .sizeLimitExceeded,
@@ -160,7 +190,7 @@ final class FunctionRun {
             let effect = FunctionEffect(
                 ordinal: ordinal, service: words[1], action: words[2], arguments: arguments, function: words[4])
             if waiting.count - (unsent.count - nextUnsent) <= Self.effectsInFlight {
-                try connection?.send(.effect(effect))
+                try connection?.send(.effect(call: call.id, effect))
             } else {
                 wait(effect, bytes: words[3].utf8.count)
             }
@@ -188,7 +218,7 @@ final class FunctionRun {
         nextUnsent += 1
         if nextUnsent == unsent.count { (unsent, unsentBytes, nextUnsent) = ([], [], 0) }
         do {
-            try connection?.send(.effect(effect))
+            try connection?.send(.effect(call: call.id, effect))
         } catch {
             fail(.functionExecutionError, "\(effect.service).\(effect.action): \(error)")
         }
@@ -199,12 +229,14 @@ final class FunctionRun {
     private func randomKey(_ ordinal: Int64) -> String? {
         do {
             guard let connection else { return nil }
+            leaveTrace()
             try connection.send(
                 .effect(
+                    call: call.id,
                     FunctionEffect(
                         ordinal: ordinal, service: FunctionEffect.random, action: "key", arguments: [:],
                         function: call.function)))
-            let answer = try connection.answer(to: ordinal).get()
+            let answer = try connection.answer(to: ordinal, of: call.id).get()
             if case .binary(let key) = answer { return Data(key.bytes).base64EncodedString() }
             fail(.functionExecutionError, "there is no key for random bytes")
         } catch {
@@ -236,13 +268,14 @@ final class FunctionRun {
 
     private func log(_ words: [String]) {
         guard words.count == 3, loggedBytes <= Self.maximumLogBytes else { return }
+        leaveTrace()
         loggedBytes += words[1].utf8.count
         let message =
             loggedBytes <= Self.maximumLogBytes
             ? words[1] : "console output beyond \(Self.maximumLogBytes) bytes is dropped"
         let place = SourcePlace(stack: words[2], sources: sources)
         let line = ConsoleLine(level: words[0], message: message, function: place?.function, line: place?.line)
-        do { try connection?.send(.log(line)) } catch { fail(.hostLost, "\(error)") }
+        do { try connection?.send(.log(call: call.id, line)) } catch { fail(.hostLost, "\(error)") }
     }
 
     private func done(_ words: [String]) {
@@ -275,6 +308,14 @@ final class FunctionRun {
 
     private func setTimer(_ words: [String]) {
         guard words.count == 2, let milliseconds = Double(words[1]) else { return }
-        timers.append((words[0], ContinuousClock.now + .milliseconds(min(milliseconds, 86_400_000))))
+        let due = ContinuousClock.now + .milliseconds(min(milliseconds, 86_400_000))
+        timers.append((words[0], due))
+        earliestTimer = earliestTimer.map { min($0, due) } ?? due
+    }
+
+    private func clearTimer(_ id: String) {
+        guard let index = timers.firstIndex(where: { $0.id.hasSameBytes(as: id) }) else { return }
+        let due = timers.remove(at: index).due
+        if due == earliestTimer { earliestTimer = timers.lazy.map(\.due).min() }
     }
 }

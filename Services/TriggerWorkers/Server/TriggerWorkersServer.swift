@@ -15,7 +15,8 @@ import ServiceEngines
 public enum TriggerWorkersServer {
     static let hosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 8, range: 2...256,
-        "Maximum number of processes that run functions; an app's calls may use half, and so may its triggers.")
+        "Maximum number of processes that run functions, each of one app; an app may use half of those that no other uses."
+    )
 
     /// The service's main program.
     public static let main = ServiceMain(
@@ -39,6 +40,9 @@ public enum TriggerWorkersServer {
             logger: logger)
         var http = HTTPClient.Configuration()
         http.egress = try EgressPolicy(context.configuration)
+        // All of an app's calls may wait for the same server.
+        http.maximumConnectionsPerHost = max(
+            http.maximumConnectionsPerHost, context.configuration[EngineSettings.functionCalls] / 2)
         let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next(), configuration: http))
         let ttl = context.configuration[EngineSettings.presenceTTL]
         let leases = PresenceLeases(redis: engines.redis, ttl: ttl, prefix: "\(engines.pool):")
@@ -73,7 +77,7 @@ public enum TriggerWorkersServer {
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         // An app's triggers get half of the lanes.
-        let options = EventConsumerOptions(concurrency: 32)
+        let options = EventConsumerOptions(concurrency: 128)
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all], servesUsers: true) {
                 [

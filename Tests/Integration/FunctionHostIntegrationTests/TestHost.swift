@@ -9,6 +9,9 @@ import Testing
 final class TestHost {
     let child: ChildProcess
     private let descriptor: Int32
+    /// Where it shows what it does.
+    let page: SharedPage
+    private var lastCall: Int64 = 0
     private var frames = FrameBuffer()
     private(set) var logs: [String] = []
     private(set) var lines: [ConsoleLine] = []
@@ -18,8 +21,9 @@ final class TestHost {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         descriptor = ends[0]
+        page = try SharedPage(for: "function-host")
         child = try HostConfinement.usual.start(
-            CurrentEnvironment.sibling("function-host"), memoryLimit: memoryLimit, socket: ends[1])
+            CurrentEnvironment.sibling("function-host"), memoryLimit: memoryLimit, socket: ends[1], page: page)
         close(ends[1])
         guard case .ready = try next() else { throw FunctionProtocolError(message: "not ready") }
         try send(
@@ -41,23 +45,36 @@ final class TestHost {
         now: Int64? = nil, givesResponse: Bool = false,
         answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
     ) throws -> Result<Value, FunctionFailure> {
-        try send(
-            .call(
-                FunctionCall(
-                    id: 1, function: function, arguments: arguments, context: context, cpuLimit: cpuLimit, seed: seed,
-                    now: now, givesResponse: givesResponse)))
+        _ = try begin(
+            function, arguments, context: context, cpuLimit: cpuLimit, seed: seed, now: now,
+            givesResponse: givesResponse)
         while true {
             switch try next() {
-            case .log(let line):
+            case .log(_, let line):
                 logs.append("\(line.level): \(line.message)")
                 lines.append(line)
-            case .effect(let effect):
+            case .effect(let call, let effect):
                 effects.append(effect)
-                try send(.answer(ordinal: effect.ordinal, answer(effect)))
+                try send(.answer(call: call, ordinal: effect.ordinal, answer(effect)))
             case .done(_, let result, _, _): return result
             case .ready, .checked: throw FunctionProtocolError(message: "unexpected")
             }
         }
+    }
+
+    /// Begins a call.
+    /// - Returns: its number.
+    func begin(
+        _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
+        turn: String = "", seed: Int64? = nil, now: Int64? = nil, givesResponse: Bool = false
+    ) throws -> Int64 {
+        lastCall += 1
+        try send(
+            .call(
+                FunctionCall(
+                    id: lastCall, function: function, arguments: arguments, context: context, cpuLimit: cpuLimit,
+                    turn: ExactText(turn), seed: seed, now: now, givesResponse: givesResponse)))
+        return lastCall
     }
 
     func check(_ source: String) throws -> FunctionFailure? {
@@ -76,6 +93,13 @@ final class TestHost {
             guard count > 0 else { throw FunctionProtocolError(message: "the host closed its socket") }
             sent += count
         }
+    }
+
+    /// What arrives within a time; `nil` when nothing does.
+    func poll(milliseconds: Int32) throws -> HostReply? {
+        if let document = try frames.next() { return try HostReply(document) }
+        var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return Glibc.poll(&descriptors, 1, milliseconds) > 0 ? try next() : nil
     }
 
     func next() throws -> HostReply {

@@ -18,7 +18,7 @@ struct PoolFixture: Sendable {
     let store: DocumentStore
 
     static func with(
-        hosts: Int = 1, memoryLimit: Int = 350 << 20,
+        hosts: Int = 1, calls: Int = 1024, memoryLimit: Int = 350 << 20,
         executable: String = CurrentEnvironment.sibling("function-host"),
         _ body: @Sendable (PoolFixture) async throws -> Void
     ) async throws {
@@ -27,7 +27,8 @@ struct PoolFixture: Sendable {
         try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
             try await DocumentStore.migrations.apply(on: client)
             let pool = FunctionHostPool(
-                configuration: .init(hosts: hosts, memoryLimit: memoryLimit, executable: executable),
+                configuration: .init(
+                    hosts: hosts, calls: calls, memoryLimit: memoryLimit, executable: executable),
                 loop: loops.next(),
                 logger: Logger(label: "hosts"))
             let running = Task { try await pool.run() }
@@ -47,8 +48,8 @@ struct PoolFixture: Sendable {
 
     /// Runs a function of this source.
     func run(
-        _ source: String, app: String = PoolFixture.app, share: String? = nil, user: String? = nil,
-        limits: FunctionInvocation.Limits = .init(), turns: DocumentTurns? = nil,
+        _ source: String, _ arguments: [Value] = [], app: String = PoolFixture.app, share: String? = nil,
+        user: String? = nil, limits: FunctionInvocation.Limits = .init(), turns: DocumentTurns? = nil,
         effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
     ) async throws -> Value {
         let effects = DocumentEffects(store: store, app: Self.app, turns: turns, user: user)
@@ -59,7 +60,7 @@ struct PoolFixture: Sendable {
                     FunctionInvocation(
                         bundle: FunctionBundle(
                             app: app, version: Int64(source.hashValue), functions: [.init(name: "f", text: source)]),
-                        share: share, user: user, function: "f",
+                        share: share, user: user, function: "f", arguments: arguments,
                         context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
                         limits: limits,
                         perform: effect ?? { await effects.perform($0) })))

@@ -93,5 +93,47 @@ struct JavaScriptContextTests {
         #expect(machine.isUsedUp)
     }
 
+    @Test(arguments: [
+        "for (;;) {}",
+        "Promise.resolve().then(() => { for (;;) {} }); Promise.resolve().then(() => { globalThis.leaked = 1 })",
+        "[3, 1, 2].sort(() => { for (;;) {} })",
+    ])
+    func `when a limit ends a script, those of other contexts go on`(_ source: String) throws {
+        let machine = JavaScriptVirtualMachine()
+        for _ in 0..<20 {
+            let got = Box()
+            let (waiting, endless) = (try JavaScriptContext(machine), try JavaScriptContext(machine))
+            waiting.define("take") {
+                got.texts += $0; return nil
+            }
+            try waiting.evaluate(
+                "var go; (async () => { await new Promise(r => { go = r }); take('a'); await null; take('b') })()",
+                name: "w.js")
+            endless.cpuLimit = 0.02
+            let error = #expect(throws: JavaScriptError.self) { try endless.evaluate(source, name: "loop.js") }
+            #expect(error?.code == .cpuLimit)
+            try waiting.call("go", [])
+            #expect(got.texts == ["a", "b"])
+            // Nothing of the ended script is left.
+            try waiting.evaluate("0", name: "later.js")
+            endless.cpuLimit = .infinity
+            try endless.evaluate("if (globalThis.leaked) throw new Error('leaked')", name: "after.js")
+            #expect(waiting.cpuTime < 0.02)
+        }
+    }
+
+    @Test func `a limit that is raised in the middle of a step holds from then on`() throws {
+        context.cpuLimit = 0.05
+        context.define("raise") { [context] _ in
+            context.cpuLimit = 0.3
+            return nil
+        }
+        let error = #expect(throws: JavaScriptError.self) {
+            try context.evaluate("raise(); for (;;) {}", name: "raised.js")
+        }
+        #expect(error?.code == .cpuLimit)
+        #expect(context.cpuTime > 0.25 && context.cpuTime < 2)
+    }
+
     private final class Box { var texts: [String] = [] }
 }

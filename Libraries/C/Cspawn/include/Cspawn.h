@@ -42,4 +42,8 @@ struct cspawn_request {
 /// Returns 0, or the errno of what failed; then nothing runs.
 int cspawn(const struct cspawn_request *request, pid_t *pid);
 
+/// Makes memory of this size that can be shared with a child by its descriptor, and that nobody can make smaller: who has mapped it
+/// may always read it. Returns the descriptor, or the negative errno of what failed.
+int cspawn_memory(size_t size);
+
 #endif

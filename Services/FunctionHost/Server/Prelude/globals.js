@@ -105,6 +105,8 @@ Object.assign(globalThis, {
   require: requireFrom("/", undefined),
 });
 missing(globalThis, "globalThis", ["fetch"]);
+// It would stop the thread, which other calls share, without using CPU time.
+missing(Atomics, "Atomics", ["wait"]);
 // What is made when it is first used.
 const lazily = { Buffer: "buffer", URL: "url", URLSearchParams: "url", TextEncoder: "util", TextDecoder: "util", process: "process" };
 for (const [name, module] of Object.entries(lazily)) {

@@ -46,16 +46,19 @@ struct TriggerRunner: Sendable {
         let id = Self.id(trigger, app, event)
         guard try await !isHandled(id) else { return }
         var attempt = 0
+        // So that, of events whose host is lost, only those of the function that is to blame fail again.
+        var needsOwnHost = false
         while true {
             attempt += 1
             do {
-                try await runOnce(trigger, of: app, on: event)
+                try await runOnce(trigger, of: app, on: event, needsOwnHost: needsOwnHost)
                 try await finish(id, trigger, app, event)
                 TriggerMetrics.runs["done"].increment()
                 return
             } catch let failure as FunctionFailure {
                 // A host may be lost for another reason; a function that crashes each host must not be tried for ever.
                 let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
+                needsOwnHost = needsOwnHost || failure.code == .hostLost
                 if attempt <= Self.retries.count, mayPass {
                     TriggerMetrics.runs["retried"].increment()
                     try await Task.sleep(for: Self.retries[attempt - 1])
@@ -99,7 +102,9 @@ struct TriggerRunner: Sendable {
 
     private struct Divergence: Error { let message: String }
 
-    private func runOnce(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
+    private func runOnce(
+        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, needsOwnHost: Bool
+    ) async throws {
         let journal = try await RunJournal(app: app.id, trigger: trigger.name, event: event.id, client: client)
         let documents = DocumentEffects(
             store: store, app: app.id, turns: turns,
@@ -111,7 +116,8 @@ struct TriggerRunner: Sendable {
             bundle: FunctionBundle(definition, version: app.version), share: "\(app.id)/triggers",
             function: trigger.functionName,
             arguments: [.document(event.argument)],
-            context: FunctionContext(app: definition, isSystem: true).document, seed: event.seed, now: event.time,
+            context: FunctionContext(app: definition, isSystem: true).document, needsOwnHost: needsOwnHost,
+            seed: event.seed, now: event.time,
             perform: { effect in
                 if let answer = journal.answer(to: effect) { return answer }
                 if RandomKey.isAsked(by: effect) {
