@@ -70,6 +70,11 @@ public final class JavaScriptContext {
         }
     }
 
+    /// Runs a script that was parsed before.
+    public func evaluate(_ source: JavaScriptSource) throws(JavaScriptError) {
+        try enter(source.name) { JSScriptEvaluate(context, source.script, nil, &$0) }
+    }
+
     /// Compiles the body of a function, and stores the function in a global object's property without running it.
     /// - Parameters:
     ///   - parameter: the function's one parameter.

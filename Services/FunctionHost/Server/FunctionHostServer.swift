@@ -36,6 +36,7 @@ public final class FunctionHostServer {
         didSet { names = Set(sources.keys) }
     }
     private var names: Set<ExactText> = []
+    private var prelude: JavaScriptSource?
     private var spares: [Realm] = []
     private var runs: [Int64: FunctionRun] = [:]
     /// The calls that haven't begun.
@@ -196,9 +197,8 @@ public final class FunctionHostServer {
         let realm = Realm(context: context)
         FunctionRun.defineHostFunctions(in: context, of: realm.holder)
         defineSources(in: context)
-        try context.evaluate(
-            "var __functions = Object.create(null), __modules = Object.create(null)", name: Prelude.name)
-        try context.evaluate(Prelude.source, name: Prelude.name)
+        if prelude == nil { prelude = try JavaScriptSource(Prelude.source, name: Prelude.name, for: machine) }
+        if let prelude { try context.evaluate(prelude) }
         try context.reportUnhandledRejections(to: "__unhandled")
         return realm
     }

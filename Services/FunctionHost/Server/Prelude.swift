@@ -13,6 +13,8 @@ enum Prelude {
             PackageResources.utils_js, PackageResources.modules_js, PackageResources.web_js,
             PackageResources.globals_js,
         ].map { String(decoding: $0, as: UTF8.self) }
-        return "(function () {\n\"use strict\";\n" + files.joined(separator: "\n") + "\n})()"
+        return
+            "var __functions = Object.create(null), __modules = Object.create(null);\n(function () {\n\"use strict\";\n"
+            + files.joined(separator: "\n") + "\n})()"
     }()
 }

@@ -135,5 +135,22 @@ struct JavaScriptContextTests {
         #expect(context.cpuTime > 0.25 && context.cpuTime < 2)
     }
 
+    @Test func `a parsed script runs in any context of its machine, and a wrong one has its line`() throws {
+        let machine = JavaScriptVirtualMachine()
+        let source = try JavaScriptSource(
+            "var n = (globalThis.n ?? 0) + 1;\nif (n > 1) nope();", name: "s.js", for: machine)
+        for _ in 0..<3 { try JavaScriptContext(machine).evaluate(source) }
+        let twice = try JavaScriptContext(machine)
+        try twice.evaluate(source)
+        let failed = #expect(throws: JavaScriptError.self) { try twice.evaluate(source) }
+        #expect(failed?.source == "s.js")
+        #expect(failed?.line == 2)
+        let wrong = #expect(throws: JavaScriptError.self) {
+            _ = try JavaScriptSource("let a;\nlet 1", name: "wrong.js", for: machine)
+        }
+        #expect(wrong?.code == .syntax)
+        #expect(wrong?.line == 2)
+    }
+
     private final class Box { var texts: [String] = [] }
 }
