@@ -44,14 +44,13 @@ struct TriggerRunner: Sendable {
     /// - Throws: when an engine is unavailable; the event is delivered again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
         let id = Self.id(trigger, app, event)
-        guard try await !isHandled(id) else { return }
         var attempt = 0
         // So that, of events whose host is lost, only those of the function that is to blame fail again.
         var needsOwnHost = false
         while true {
             attempt += 1
             do {
-                try await runOnce(trigger, of: app, on: event, needsOwnHost: needsOwnHost)
+                guard try await runOnce(id, trigger, of: app, on: event, needsOwnHost: needsOwnHost) else { return }
                 try await finish(id, trigger, app, event)
                 TriggerMetrics.runs["done"].increment()
                 return
@@ -102,10 +101,14 @@ struct TriggerRunner: Sendable {
 
     private struct Divergence: Error { let message: String }
 
+    /// - Returns: false when the event was handled before.
     private func runOnce(
-        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, needsOwnHost: Bool
-    ) async throws {
-        let journal = try await RunJournal(app: app.id, trigger: trigger.name, event: event.id, client: client)
+        _ id: String, _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, needsOwnHost: Bool
+    ) async throws -> Bool {
+        guard
+            let journal = try await RunJournal(
+                app: app.id, trigger: trigger.name, event: event.id, handled: handled, id: id, client: client)
+        else { return false }
         let documents = DocumentEffects(
             store: store, app: app.id, turns: turns,
             alongside: { transaction, effect, value in
@@ -144,18 +147,19 @@ struct TriggerRunner: Sendable {
         }
         if journal.isOvertaken { throw RunJournal.Overtaken() }
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
+        return true
     }
 
     /// Marks the event as handled, and deletes its journal.
     private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent)
         async throws
     {
-        try await client.withTransaction { transaction in
-            _ = try await handled.claim(eventID: id, in: transaction)
-            _ = try await transaction.query(
-                "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
-                [.text(app.id), .text(trigger.name), .text(event.id)])
-        }
+        try await client.execute(
+            """
+            with handled as (\(HandledEvents.claimSQL))
+            delete from partita.trigger_journal where app = $3 and trigger = $4 and event = $5
+            """,
+            [.text(handled.consumer), .text(id), .text(app.id), .text(trigger.name), .text(event.id)])
     }
 
     private func deadLetter(
