@@ -428,8 +428,8 @@ let benchmarkTargets: [Target] =
             name: "benchmarks",
             dependencies: [
                 "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
-                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "LocalEngines", "Logging", "Metrics",
-                "Postgres", "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
+                "EventLoop", "HTTPClient", "HTTPServer", "JavaScript", "Kafka", "Lifecycle", "LocalEngines", "Logging",
+                "Metrics", "Postgres", "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]
 

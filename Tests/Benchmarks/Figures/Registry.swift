@@ -6,6 +6,7 @@ enum Registry {
         // Before others have left memory to be used again.
         webSocketIdleBytes,
         commitToDevice, ackedWrites, fanOut, firstSync, largeFirstSync,
+        functionCalls, functionsWaiting, triggerEvents, triggerWrites,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint,

@@ -6,14 +6,19 @@ import Foundation
 import HTTPClient
 import LocalEngines
 
-/// The five services as processes, as `partita up` starts them, with the app of the benchmarks: one collection, partitions that
-/// everybody may read and write, no triggers.
+/// The five services as processes, as `partita up` starts them, with the app of the benchmarks: a collection for devices, partitions that
+/// everybody may read and write, functions, and triggers on collections of their own.
 struct RunningSystem: Sendable {
     static let app = "bench"
 
+    /// The path of calls of functions.
+    static let callPath = "/api/client/v2.0/app/\(app)/functions/call"
+
     let gatewayPort: Int
+    /// The port of the trigger workers.
+    var functionsPort: Int { gatewayPort + 1 }
     private let authURL: String
-    private let token: String
+    let token: String
     private let user: String
 
     /// The system; started once, when a benchmark first asks for it.

@@ -1,0 +1,1 @@
+exports = (a, b) => ({ sum: a + b });

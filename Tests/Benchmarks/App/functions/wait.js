@@ -1,0 +1,1 @@
+exports = async milliseconds => { await new Promise(done => setTimeout(done, milliseconds)); };
