@@ -1,3 +1,5 @@
+public import DocumentModel
+
 /// Something in the database that contradicts a promise of the document store.
 public struct StoreFinding: Hashable, Sendable {
     /// What kind of contradiction it is.
@@ -32,7 +34,7 @@ public struct StoreFinding: Hashable, Sendable {
     /// How many there are.
     public let count: Int
     /// Where one of them is.
-    public let example: String
+    @ExactText public private(set) var example: String
 
     /// What it means.
     public var meaning: String {
