@@ -244,10 +244,14 @@ public actor FunctionHostPool: LoopActor, Service {
 
     /// Whether an app may have one more process: the first if one is free, others only while more are free than it has. A call that needs
     /// a process for itself gets the second one as well, or else it would wait for all others of the app to end.
-    /// Hosts with former versions of its functions end soon, and don't count as its own.
+    /// Hosts that take no more calls, since they have former versions of its functions or too much memory, don't count as its own: a
+    /// call in one of them may wait for a call that needs another.
     private func mayStart(_ bundle: FunctionBundle, isAlone: Bool = false) -> Bool {
         let busy = hosts.filter { !$0.assumeIsolated { $0.isIdle } }
-        let own = busy.count { $0.bundle.app.hasSameBytes(as: bundle.app) && $0.bundle.version == bundle.version }
+        let own = busy.count { host in
+            host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
+                && !host.assumeIsolated { $0.isDraining }
+        }
         let free = configuration.hosts - busy.count
         return own < free || isAlone && free > 0 && own == 1
     }
