@@ -16,10 +16,26 @@ public enum AppCheck {
         defer { running.cancel() }
         var problems: [ExactText: AppDefinition.SyntaxProblem] = [:]
         for function in functions {
-            if let failure = try await pool.check(.init(name: function.name, text: function.source)) {
+            if let failure = try await parse(function, in: pool) {
                 problems[function.name] = .init(line: failure.line, message: failure.message)
             }
         }
         return AppDefinition.inspect(files) { _, name in problems[name] }
+    }
+
+    /// How often a function is parsed whose process ended.
+    private static let attempts = 3
+
+    /// - Returns: what is wrong with its source.
+    /// - Throws: `FunctionFailure` when its processes ended each time: that says nothing about the source of an app.
+    private static func parse(
+        _ function: FunctionDefinition, in pool: FunctionHostPool
+    ) async throws -> FunctionFailure? {
+        for attempt in 1...attempts {
+            let failure = try await pool.check(.init(name: function.name, text: function.source))
+            guard let failure, failure.code == .hostLost else { return failure }
+            if attempt == attempts { throw failure }
+        }
+        return nil
     }
 }

@@ -41,6 +41,8 @@ extension AppDeployments {
         public let serviceCount: Int
         /// What the documents that are stored have to do with it.
         public let impact: DeploymentImpact
+        /// Of a dry run: why the deployment would be refused with these options.
+        public var refusal: DeploymentError?
     }
 
     /// Deploys an app: everything is checked first, and an app with an error changes nothing.
@@ -74,7 +76,7 @@ extension AppDeployments {
         let inspection = try await AppCheck.inspect(files, on: loop)
         guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
         try await prepare()
-        if options.isDryRun { return try await tryOut(inspection) }
+        if options.isDryRun { return try await tryOut(inspection, options) }
         return try await DeploymentLock.hold(
             inspection.definition.id, as: by, on: client, waitingFor: options.lockLimit, waiting: options.waiting
         ) { lock in
@@ -82,14 +84,17 @@ extension AppDeployments {
         }
     }
 
-    private func tryOut(_ inspection: AppDefinition.Inspection) async throws -> Outcome {
+    private func tryOut(
+        _ inspection: AppDefinition.Inspection, _ options: Options
+    ) async throws -> Outcome {
         let definition = inspection.definition
         let former = try await registry.lastVersion(of: definition.id)
         _ = try DeclaredIndexes(definition, formerly: former?.definition)
         let impact = try await impact(of: definition, after: former?.definition)
         return Outcome(
             app: try await registry.load(definition.id), definition: definition, isNew: false,
-            warnings: inspection.problems.map(\.description), report: [], serviceCount: 0, impact: impact)
+            warnings: inspection.problems.map(\.description), report: [], serviceCount: 0, impact: impact,
+            refusal: impact.refusal(options))
     }
 
     private func deploy(

@@ -36,7 +36,8 @@ extension AppDeployments {
                 throw DeploymentError(.placeTaken, "\(place) exists: name another file, or remove it")
             }
             let bytes = try archive(export, as: format)
-            try Data(bytes).write(to: URL(fileURLWithPath: place), options: .withoutOverwriting)
+            // Whole or not at all, also on a full disk.
+            try Data(bytes).write(to: URL(fileURLWithPath: place), options: .atomic)
             return
         }
         if manager.fileExists(atPath: place), try !manager.contentsOfDirectory(atPath: place).isEmpty {

@@ -14,8 +14,18 @@ public struct DeploymentImpact: Sendable {
     /// A line for each collection.
     public var lines: [String] { repartitions.map(\.line) + schemas.flatMap(\.lines) }
 
-    /// - Throws: `DeploymentError` with everything that the options don't allow.
-    func requireAllowed(_ options: AppDeployments.Options) throws {
+    /// What `requireAllowed` throws.
+    func refusal(_ options: AppDeployments.Options) -> DeploymentError? {
+        do {
+            try requireAllowed(options)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// - Throws: what the options don't allow.
+    func requireAllowed(_ options: AppDeployments.Options) throws(DeploymentError) {
         if !repartitions.isEmpty, !options.mayRepartition {
             throw DeploymentError(
                 .partitionsChange,

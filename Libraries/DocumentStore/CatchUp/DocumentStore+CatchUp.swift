@@ -123,7 +123,8 @@ private enum CatchUpSQL {
     /// - Parameter counts: Whether all remaining changes are counted, which takes time in proportion to their number.
     static func read(_ tables: [CollectionTable], counts: Bool) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
-        let buried = "app = $1 and database = $9 and collection = any ($10::text[]) and \(since)"
+        // Also of collections that aren't synced any more: devices may have what left the partition with that.
+        let buried = "app = $1 and database = $9 and $10::text[] is not null and \(since)"
         let sources = tables.enumerated().map { place, table in
             """
             (select ($10::text[])[\(place + 1)] as collection, _id, epoch, revision, incarnation_epoch,

@@ -24,6 +24,7 @@ enum AppDeployCommand {
             try await $0.deployments.deploy(files, chosen)
         }
         show(result, isDryRun: chosen.isDryRun)
+        if let refusal = result.refusal { throw ToolError("the deployment would be refused: \(refusal)") }
     }
 
     /// The options of each command that deploys.

@@ -3,7 +3,6 @@ import AppDeployment
 import AppRegistry
 import Archives
 import DocumentModel
-import Foundation
 
 /// `partita app history|rollback|export`.
 enum AppHistoryCommands {
@@ -35,10 +34,9 @@ enum AppHistoryCommands {
     }
 
     private static func text(_ version: AppVersion) -> String {
-        let at = Date(timeIntervalSince1970: Double(version.deployedAt / 1000))
-            .formatted(.iso8601.dateTimeSeparator(.space).timeZone(separator: .omitted))
         let parts: [String?] = [
-            "\(version.number)".padded(to: 4) + (version.isCurrent ? " current" : "        "), at,
+            "\(version.number)".padded(to: 4) + (version.isCurrent ? " current" : "        "),
+            ISODate.text(version.deployedAt),
             version.digest.map { String($0.prefix(12)) }, version.by,
             version.restores.map { "as version \($0)" }, version.message,
         ]

@@ -81,6 +81,7 @@ struct DeploymentTests {
             dry.isDryRun = true
             let tried = try await world.deployments.deploy(other, dry)
             #expect(tried.impact.repartitions.map(\.count) == [1100])
+            #expect(tried.refusal?.code == .partitionsChange)
             #expect(try await world.registry.history(of: "life").map(\.number) == [1])
 
             var options = AppDeployments.Options()
@@ -147,6 +148,7 @@ struct DeploymentTests {
             dry.isDryRun = true
             let tried = try await world.deployments.deploy(Self.files(required: #""place""#), dry)
             #expect(tried.impact.schemas.first?.devices == 2)
+            #expect(tried.refusal?.code == .schemaBreaks)
             #expect(tried.impact.lines.contains { $0.contains("newly requires place: 2 devices") }, "\(tried.impact)")
             #expect(try await world.registry.history(of: "life").map(\.number) == [1])
             var options = AppDeployments.Options()

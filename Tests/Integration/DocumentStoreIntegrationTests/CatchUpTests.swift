@@ -110,6 +110,29 @@ struct CatchUpTests {
         }
     }
 
+    @Test
+    func `what left the partition with its collection is a tombstone, also when no collection is synced any more`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            try await fixture.client.execute("update partita.collections set partition_key = null")
+            try await fixture.client.execute("update \(fixture.table) set body = body")
+            for synced in [["User"], []] {
+                fixture.store.define(
+                    AppStorage(
+                        app: StoreFixture.app, syncDatabase: "RChat", partitionKey: "partition",
+                        syncedCollections: synced))
+                let part = try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: Revision(epoch: 1, number: 1), user: "ada",
+                    device: "phone")
+                #expect(part.entries.map(\.idText) == ["s:a"])
+                #expect(part.entries.allSatisfy { $0.body == nil && $0.collection == "ChatMessage" })
+            }
+        }
+    }
+
     @Test func `after a restore the numbers go on in a new epoch, and what was forgotten is known`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

@@ -99,14 +99,15 @@ final class ChangeFeed: Sendable {
         Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
     }
 
-    /// A change in a collection that is no longer synced takes its revision, but isn't sent to devices.
+    /// A change in a collection that is no longer synced takes its revision, but isn't sent to devices, except that a document has left
+    /// the partition: devices may have it.
     private func encode(
         _ changes: [ChangeEvent], from first: ChangeEvent, to last: ChangeEvent, in key: FeedKey
     ) -> Frame {
         let from = Revision(epoch: first.revision.epoch, number: first.revision.number - 1)
         var encoder = DownloadEncoder(partition: key.partition, from: from)
         var body: [UInt8] = []
-        for change in changes where syncs(key.app, change.namespace) {
+        for change in changes where change.operationType == .delete || syncs(key.app, change.namespace) {
             let origin = change.origin.map { DocumentChange.Origin(device: $0.device, version: $0.version) }
             let id = change.documentKey.idText ?? ""
             if let document = change.fullDocument, change.operationType != .delete {
