@@ -101,6 +101,7 @@ extension WebSocket {
         onDrain = nil
         onViolation = nil
         onQuiet = nil
+        onHandled = nil
         onClose = nil
         callback?(closure)
     }
@@ -112,6 +113,8 @@ extension WebSocket {
         // Close the watcher before the descriptor, because the descriptor's number may be reused immediately.
         watcher?.close()
         watcher = nil
+        continuation?.close()
+        continuation = nil
         if resets {
             var option = LingerOption(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<LingerOption>.size))

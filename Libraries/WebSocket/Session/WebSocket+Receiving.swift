@@ -22,14 +22,17 @@ extension WebSocket {
         continueLater()
     }
 
-    /// Parses the unread bytes in a later turn of the loop, after other sockets had theirs.
+    /// Parses the unread bytes in a later turn of the loop, after other sockets had theirs: what is enqueued on the loop runs before it
+    /// polls the sockets.
     private func continueLater() {
-        guard !isContinuationQueued else { return }
-        isContinuationQueued = true
-        loop.execute { [self] in
-            isContinuationQueued = false
+        guard continuation == nil, state != .closed else { return }
+        let timer = LoopTimer(loop) { [self] in
+            continuation?.close()
+            continuation = nil
             continueParsing()
         }
+        continuation = timer
+        timer.start(ms: 1)
     }
 
     /// How many bytes of messages are delivered in a turn of the loop, except that one message may have any size. A few kilobytes of
@@ -147,6 +150,8 @@ extension WebSocket {
         _ opcode: WebSocketFrame.Opcode, _ isCompressed: Bool, _ bytes: UnsafeRawBufferPointer
     ) throws(Violation) {
         guard state == .open else { return }
+        let begin = onHandled.map { _ in ThreadTime.now }
+        defer { if let begin { onHandled?(ThreadTime.now - begin) } }
         guard isCompressed else {
             delivered += bytes.count
             onMessage?(opcode, bytes)

@@ -51,7 +51,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     var unread: [UInt8]
     var isReadingPaused = true
     var isParsing = false
-    var isContinuationQueued = false
+    /// Runs while unread bytes wait for a later turn of the loop.
+    var continuation: LoopTimer?
     /// The bytes of messages that were delivered in this turn of the loop.
     var delivered = 0
     var lastReceived: UInt64 = 0
@@ -72,6 +73,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Called when the peer has violated the protocol, with the code of the close frame that follows. Messages that are sent in the
     /// callback precede it.
     public var onViolation: ((WebSocketCloseCode) -> Void)?
+    /// Called after each message with the processor time that it took, inflating included.
+    public var onHandled: ((Duration) -> Void)?
     /// Called just before queued frames are written to the kernel. If it returns `false`, the connection is reset, and no queued
     /// frame is sent.
     public var mayFlush: (() -> Bool)?

@@ -65,6 +65,7 @@ final class DeviceSession: @unchecked Sendable {
         GatewayMetrics.connections.increment()
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
+        socket.onHandled = { [self] in charge($0) }
         socket.onDrain = { [self] in drained() }
         socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
         socket.onViolation = { [self] code in
@@ -90,9 +91,6 @@ final class DeviceSession: @unchecked Sendable {
         machine.heard(now: context.time)
         let work = CrashReport.Work(workText)
         defer { work.end() }
-        // Small ones take a few microseconds, about as much as it takes to ask for the time.
-        let begin = bytes.count >= Self.measuredBytes ? ThreadTime.now : nil
-        defer { charge(begin.map { ThreadTime.now - $0 } ?? .microseconds(10)) }
         do {
             guard opcode == .text else {
                 throw SyncProtocolError(code: .badFrame, message: "frames are text messages")
@@ -107,15 +105,14 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    /// The size in bytes from which the time is measured that a frame takes.
-    private static let measuredBytes = 4096
     /// The pauses in reading that are worth a timer, and the longest one: a socket that isn't read for long looks lost to the device.
     private static let framePauses = Duration.milliseconds(50)...(.seconds(5))
 
     /// Charges the time of a frame to the user, of whose devices no more is read for a while when they have taken too much.
     private func charge(_ time: Duration) {
-        guard let pause = context.frameTime.charge(time, of: sender), pause >= Self.framePauses.lowerBound,
-            socket.isOpen
+        // A connection without a user has one frame.
+        guard sender != 0, let pause = context.frameTime.charge(time, of: sender),
+            pause >= Self.framePauses.lowerBound, socket.isOpen
         else { return }
         socket.pauseReading()
         frameTimer?.close()
@@ -453,6 +450,7 @@ final class DeviceSession: @unchecked Sendable {
         onEnd(self)
         // The callbacks retain this session.
         socket.onMessage = nil
+        socket.onHandled = nil
         socket.onDrain = nil
         socket.onViolation = nil
         socket.onQuiet = nil
