@@ -88,7 +88,7 @@ struct AppCheckTests {
         let parent = (TestApp.rchat as NSString).deletingLastPathComponent
         let run = try await check([parent])
         #expect(run.status == .exited(1))
-        #expect(run.output.contains("try \(TestApp.rchat)"), "\(run.output)")
+        #expect(run.output.contains("; try ") && run.output.contains(TestApp.rchat), "\(run.output)")
     }
 
     @Test func `the operator's choices are part of the check`() async throws {

@@ -19,9 +19,9 @@ extension EndToEnd {
         @Test(arguments: [
             Damage(
                 file: "data_sources/mongodb-atlas/RChat/ChatMessage/rules.json",
-                find: #""insert": { "author": "%%user.data.email" }"#,
-                replacement: #""insert": { "author": { "$frobnicate": 1 } }"#,
-                place: ":14 /roles/0/insert/author/$frobnicate: error"),
+                find: "\"insert\": {\n                \"author\": \"%%user.data.email\"",
+                replacement: "\"insert\": {\n                \"author\": { \"$frobnicate\": 1 }",
+                place: ":18 /roles/0/insert/author/$frobnicate: error"),
             Damage(
                 file: "triggers/chatMessageSent.json", find: #""chatMessageChange""#, replacement: #""noSuchFunction""#,
                 place: ":18 /event_processors/FUNCTION/config/function_name: error"),

@@ -1,7 +1,7 @@
 import { objectId } from "../../web/partita.js";
 import { $, attempt, h, show, signInPage } from "../../web/page.js";
 
-let session, account, jobs, workers, teams, role = null, team = null;
+let session, account, jobs, workers, teams, role = null, team = null, again;
 // The part of the world that the map shows.
 const view = { west: 13.2, east: 13.6, south: 52.4, north: 52.6 };
 
@@ -53,6 +53,14 @@ function showJobs() {
   if (!jobs) return;
   const { isConnected, revoked, rejected } = jobs.state;
   show("state", revoked ? "You may not read these jobs any more." : isConnected ? "live" : "connecting …");
+  // The own document may say so before the right to the team's partition is decided anew: nothing reports that later.
+  if (revoked) {
+    clearTimeout(again);
+    again = setTimeout(() => {
+      const me = account.find("User")[0];
+      if (me && jobs?.state.revoked) begin(me);
+    }, 1000);
+  }
   if (rejected) show("problem", rejected.message);
   const isManager = role === "manager";
   const collection = isManager ? "Job" : "TeamJob";
