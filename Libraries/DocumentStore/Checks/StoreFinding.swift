@@ -59,7 +59,7 @@ public struct StoreFinding: Hashable, Sendable {
         switch code {
         case .triggers, .partitionKey: "deploy the app again"
         case .pendingChanges, .misplaced, .queryForm:
-            "write the documents again: update DOCUMENTS set body = body, after the app was deployed again"
+            "change a field of each document and change it back, which writes it anew (`partita documents update`)"
         case .afterHead, .sharedRevision, .tombstone, .historyGap, .history, .epoch:
             "restore a backup, or keep the documents as they are and run `partita partition serve-anew`"
         case .unpublished: "is a sync-gateway running, and does it reach the broker?"

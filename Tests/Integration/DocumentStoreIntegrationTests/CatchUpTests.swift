@@ -118,7 +118,7 @@ struct CatchUpTests {
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
             try await fixture.client.execute("update partita.collections set partition_key = null")
-            try await fixture.client.execute("update \(fixture.table) set body = body")
+            try await fixture.client.execute("update \(fixture.table) set document = document || '{\"n\": 1}'")
             for synced in [["User"], []] {
                 fixture.store.define(
                     AppStorage(
