@@ -82,7 +82,6 @@ extension Mutant {
             "wrong-entry-compared", counter, "Int64(all.count) - 1 - (lastVersion - version)",
             becomes: "Int64(all.count) - 2 - (lastVersion - version)"),
         Mutant("entries-forgotten-early", counter, "Self.kept - added.count", becomes: "1 - added.count"),
-        Mutant("clock-not-in-digest", "Operations/Changeset+Digest.swift", "clock.bits", becomes: "0"),
         Mutant(
             "renumbered-taken-for-new", counter,
             "version == lastVersion + 1 && !isClosed ? .renumbered(entry) : .again(entry)",
