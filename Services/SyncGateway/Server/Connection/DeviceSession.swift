@@ -31,10 +31,7 @@ final class DeviceSession: @unchecked Sendable {
     private var unanswered: UnansweredUploads
     private var reads: ChunkReads
     private var readTimer: LoopTimer?
-    /// Runs while the frames of the user's devices have taken too much time, and no more are read.
-    private var frameTimer: LoopTimer?
-    /// Whose frames and reads are charged to the gateway's budgets.
-    private var sender: UInt64 = 0
+    private var throttle: FrameThrottle?
     /// The session's description in a crash report.
     private var workText = "session"
     /// Whether the socket's queue holds documents that the kernel hasn't taken.
@@ -65,7 +62,9 @@ final class DeviceSession: @unchecked Sendable {
         GatewayMetrics.connections.increment()
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
-        socket.onHandled = { [self] in charge($0) }
+        let throttle = FrameThrottle(socket, budget: context.frameTime) { [self] in resumeReading() }
+        self.throttle = throttle
+        socket.onHandled = { throttle.charge($0) }
         socket.onDrain = { [self] in drained() }
         socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
         socket.onViolation = { [self] code in
@@ -105,32 +104,8 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    /// The pauses in reading that are worth a timer, and the longest one: a socket that isn't read for long looks lost to the device.
-    private static let framePauses = Duration.milliseconds(50)...(.seconds(5))
-
-    /// Charges the time of a frame to the user, of whose devices no more is read for a while when they have taken too much.
-    private func charge(_ time: Duration) {
-        // A connection without a user has one frame.
-        guard sender != 0, let pause = context.frameTime.charge(time, of: sender),
-            pause >= Self.framePauses.lowerBound, socket.isOpen
-        else { return }
-        socket.pauseReading()
-        frameTimer?.close()
-        let timer = LoopTimer(socket.loop) { [self] in
-            frameTimer?.close()
-            frameTimer = nil
-            // Another device of the user may have spent what was regained.
-            charge(.zero)
-            resumeReading()
-        }
-        frameTimer = timer
-        // The user's devices don't all continue at once.
-        let pauses = min(pause, Self.framePauses.upperBound) * Double.random(in: 1...1.25)
-        timer.start(ms: UInt64(pauses / .milliseconds(1)))
-    }
-
     private func resumeReading() {
-        if !unanswered.isFull, frameTimer == nil { socket.resumeReading() }
+        if !unanswered.isFull, throttle?.isPaused != true { socket.resumeReading() }
     }
 
     private func handle(_ frame: DeviceFrame, size: Int) throws {
@@ -174,7 +149,8 @@ final class DeviceSession: @unchecked Sendable {
         var hasher = Hasher()
         hasher.combine(ExactText(identity.app))
         hasher.combine(ExactText(identity.user))
-        sender = UInt64(truncatingIfNeeded: hasher.finalize())
+        let sender = UInt64(truncatingIfNeeded: hasher.finalize())
+        throttle?.sender = sender
         unanswered.sender = sender
         reads.receiver = sender
         socket.allow(messagesOf: context.limits.frameBytes, from: context.frames, of: sender)
@@ -438,8 +414,8 @@ final class DeviceSession: @unchecked Sendable {
         reads.close()
         readTimer?.close()
         readTimer = nil
-        frameTimer?.close()
-        frameTimer = nil
+        throttle?.close()
+        throttle = nil
         releaseWaiting()
         // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
@@ -455,37 +431,5 @@ final class DeviceSession: @unchecked Sendable {
         socket.onViolation = nil
         socket.onQuiet = nil
         socket.onClose = nil
-    }
-}
-
-extension ConnectionStateMachine.Refusal {
-    /// The code that the device receives.
-    var errorCode: SyncErrorCode {
-        switch self {
-        case .helloExpected: .helloExpected
-        case .alreadyOpen: .alreadyOpen
-        case .tokenExpired: .tokenExpired
-        case .userChanged: .userChanged
-        case .tooManySubscriptions: .tooManySubscriptions
-        case .alreadySubscribed: .alreadySubscribed
-        case .notSubscribed: .notSubscribed
-        case .uploadWindowExceeded: .uploadWindowExceeded
-        case .timedOut, .closed: .timedOut
-        }
-    }
-
-    var message: String {
-        switch self {
-        case .helloExpected: "the first frame must be hello"
-        case .alreadyOpen: "hello was sent already"
-        case .tokenExpired: "the access token has expired; get a new one and send it before the next expires"
-        case .userChanged: "a connection belongs to one user; open another one"
-        case .tooManySubscriptions: "too many partitions are open; close one first"
-        case .alreadySubscribed: "the partition is open already"
-        case .notSubscribed: "open the partition first"
-        case .uploadWindowExceeded:
-            "wait for answers before sending more changesets; at most \(DevicePartition.uploadWindow) of a partition may be unanswered"
-        case .timedOut, .closed: "nothing was heard for too long"
-        }
     }
 }
