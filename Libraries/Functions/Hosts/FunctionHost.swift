@@ -20,34 +20,34 @@ actor FunctionHost: LoopActor {
 
     nonisolated let loop: EventLoop
     nonisolated let bundle: FunctionBundle
-    private let child: ChildProcess
+    let child: ChildProcess
     private let descriptor: Int32
     private let outputDescriptor: Int32
     private let page: SharedPage
-    private let activity: HostActivity
-    private let memoryLimit: Int
+    let activity: HostActivity
+    let memoryLimit: Int
     private let logger: Logger
     /// Called when a call may be possible here that wasn't before, or the process has ended.
-    private let changed: @Sendable () -> Void
+    let changed: @Sendable () -> Void
     /// Called with the name of a function that keeps others from running in its host.
-    private let obstructed: @Sendable (String) -> Void
+    let obstructed: @Sendable (String) -> Void
     private var watcher: FDWatcher?
     private var output: HostOutput?
     private var frames = FrameBuffer()
     /// What is to be sent, of which the first `sent` bytes are. The functions with their packages can be many megabytes.
     private var unsent: [UInt8] = []
     private var sent = 0
-    private var calls: [Int64: PresentCall] = [:]
+    var calls: [Int64: PresentCall] = [:]
     private var checking: CheckedContinuation<FunctionFailure?, Never>?
     /// The number of the last call.
     private var lastNumber: Int64 = 0
-    private var tick: LoopTimer?
+    var tick: LoopTimer?
     /// The step that the process was in the middle of at the last tick.
-    private var lastStep: HostActivity.Step?
+    var lastStep: HostActivity.Step?
     /// The step that the process is in the middle of for a while.
-    private var long: LongStep?
+    var long: LongStep?
     /// The call that was ended in the middle of a step, and its CPU limit.
-    private var ended: (call: Int64, limit: Double)?
+    var ended: (call: Int64, limit: Double)?
     private(set) var isUsable = true
     /// Whether the process is ready.
     private(set) var isReady = false
@@ -58,22 +58,11 @@ actor FunctionHost: LoopActor {
     /// The calls that the pool has placed here.
     var placed = 0
     /// Whether a call has run to its end.
-    private var hasDone = false
+    var hasDone = false
     /// Resident memory after the last call, in bytes.
     private(set) var memory: Int64 = 0
 
-    private struct LongStep {
-        let step: HostActivity.Step
-        /// The CPU time of the process's thread, in seconds, when the step was noticed.
-        let time: Double
-        /// The CPU limit of its call in seconds.
-        let limit: Double
-        var ticks = 0
-        /// Whether its function was reported.
-        var isReported = false
-    }
-
-    private struct PresentCall {
+    struct PresentCall {
         let invocation: FunctionInvocation
         let deadline: LoopTimer
         let continuation: CheckedContinuation<Value, any Error>
@@ -192,7 +181,7 @@ actor FunctionHost: LoopActor {
 
     /// The CPU time in seconds that a call may use among others, if it can still start again in a host of its own.
     private static let sharedLimit = 1.0
-    private static let outOfTime = FunctionFailure(
+    static let outOfTime = FunctionFailure(
         code: .executionTimeLimitExceeded, message: "the function took longer than its time limit")
 
     /// Checks whether a source is valid JavaScript. Returns `nil` when it is.
@@ -240,100 +229,6 @@ actor FunctionHost: LoopActor {
             ended = (number, call.invocation.limits.cpu)
         }
         send(.end(call: number))
-    }
-
-    // MARK: Steps that last long
-
-    /// Milliseconds between two looks at a process that has calls.
-    private static let interval: UInt64 = 100
-    /// The CPU time in seconds for which a step that exceeds its call's limit is left to the host's own watchdog.
-    private static let patience = 1.0
-    /// The CPU time of a step, in seconds, after which its function no longer shares hosts with others.
-    private static let obstruction = 0.9
-
-    /// Whether the process is in the middle of a long step: it takes no other call up before its end.
-    private var isStuck: Bool { long.map { $0.step == activity.step } ?? false }
-
-    private func watchSteps() {
-        guard tick == nil else { return }
-        let timer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.lookAtStep() } }
-        timer.start(ms: Self.interval, every: Self.interval)
-        tick = timer
-    }
-
-    private func lookAtStep() {
-        let step = activity.step
-        if calls.isEmpty, step == nil {
-            tick?.close()
-            tick = nil
-        }
-        defer { lastStep = step }
-        guard checkMemory() else { return }
-        guard let step, step == lastStep else {
-            if long != nil { changed() }  // it goes on with the others
-            long = nil
-            return
-        }
-        if long?.step != step {
-            let limit = calls[step.call]?.invocation.limits.cpu ?? (ended?.call == step.call ? ended?.limit : nil)
-            long = LongStep(step: step, time: ProcessUse.mainThreadTime(of: child.pid) ?? 0, limit: limit ?? 0)
-        }
-        displaceWaiting()
-        guard var present = long, let time = ProcessUse.mainThreadTime(of: child.pid) else { return }
-        present.ticks += 1
-        let used = time - present.time
-        if used > Self.obstruction, !present.isReported, let call = calls[step.call] {
-            present.isReported = true
-            obstructed(call.invocation.call.function)
-        }
-        long = present
-        // The watchdog can't end some steps: an endless chain of microtasks, a long operation of the engine.
-        let isAwaited = calls[step.call] != nil
-        let lasts = Double(present.ticks) * Double(Self.interval) / 1000
-        if used > present.limit + Self.patience || !isAwaited && lasts > 3 * present.limit + Self.patience {
-            lose(to: step.call, Self.outOfTime)
-        }
-    }
-
-    /// Takes no more calls, so that the process ends after those that have begun. If none has, after those that it has got: else apps that
-    /// make way for each other would never come to anything.
-    func drain() {
-        isDraining = true
-        if hasDone || calls.keys.contains(where: { activity.hasBegun(call: $0) }) { displaceWaiting() }
-    }
-
-    /// Lets calls that haven't begun begin elsewhere.
-    private func displaceWaiting() {
-        for (number, call) in calls where call.isUntouched && !activity.hasBegun(call: number) {
-            send(.end(call: number))
-            finish(number, .failure(Displaced(needsOwnHost: call.isAlone)))
-        }
-    }
-
-    /// The host's own watchdog runs only between two steps of a script; a single step of the engine, such as filling an array, can
-    /// exhaust the memory.
-    /// - Returns: false when the process has been ended.
-    private func checkMemory() -> Bool {
-        guard let resident = ProcessUse.memory(of: child.pid), resident > memoryLimit + memoryLimit / 4 else {
-            return true
-        }
-        // Without a step it is all of them; then no one is to blame.
-        lose(
-            to: activity.step?.call ?? (calls.count == 1 ? calls.keys.first : nil) ?? 0,
-            FunctionFailure(
-                code: .memoryLimitExceeded, message: "the function used more memory than its limit"))
-        return false
-    }
-
-    /// Kills the process for a call that nothing else can end.
-    private func lose(to number: Int64, _ failure: FunctionFailure) {
-        if let call = calls[number] {
-            obstructed(call.invocation.call.function)
-            var failure = failure
-            failure.function = call.invocation.call.function
-            finish(number, .failure(failure))
-        }
-        kill()
     }
 
     private func receive() {
@@ -408,14 +303,14 @@ actor FunctionHost: LoopActor {
         send(.answer(call: number, ordinal: ordinal, result))
     }
 
-    private func finish(_ number: Int64, _ result: Result<Value, any Error>) {
+    func finish(_ number: Int64, _ result: Result<Value, any Error>) {
         guard let call = calls.removeValue(forKey: number) else { return }
         call.deadline.close()
         for effect in call.effects.values { effect.cancel() }
         call.continuation.resume(with: result)
     }
 
-    private func send(_ request: HostRequest) {
+    func send(_ request: HostRequest) {
         guard isUsable else { return }
         unsent += FrameBuffer.encode(request.document)
         flush()
