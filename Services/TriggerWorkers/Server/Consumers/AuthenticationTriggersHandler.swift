@@ -28,9 +28,7 @@ struct AuthenticationTriggersHandler: EventHandler {
                     "user": .document(event.user), "time": .date(event.time),
                 ]
                 let run = TriggerEvent(id: event.id, argument: argument, time: event.time)
-                if app.pause(of: trigger.name) != nil,
-                    try await missed.take(.account(run), id: event.id, time: event.time, for: trigger, of: app.id)
-                {
+                if try await missed.take(.account(run), id: event.id, time: event.time, for: trigger, of: app) {
                     continue
                 }
                 try await runner.run(trigger, of: app, on: run)

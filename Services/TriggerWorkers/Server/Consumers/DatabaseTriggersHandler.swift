@@ -62,10 +62,9 @@ struct DatabaseTriggersHandler: ChangeHandler {
                     try await runner.refuse(trigger, of: app, on: event, because: error)
                     continue
                 }
-                if app.pause(of: trigger.name) != nil,
-                    try await missed.take(
-                        .change(partition: change.partition, revision: change.revision), id: change.id,
-                        time: change.wallTime, for: trigger, of: app.id)
+                if try await missed.take(
+                    .change(partition: change.partition, revision: change.revision), id: change.id,
+                    time: change.wallTime, for: trigger, of: app)
                 {
                     continue
                 }

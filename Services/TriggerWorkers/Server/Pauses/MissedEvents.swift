@@ -21,12 +21,13 @@ struct MissedEvents: Sendable {
     /// Keeps an event for a trigger that is paused.
     ///
     /// The pause is locked meanwhile: whoever ends it has seen the event before.
-    /// - Returns: `false` when the pause has ended, so that the trigger has to run now.
+    /// - Returns: `false` when it isn't paused, or the pause has ended: the trigger has to run now.
     func take(
-        _ event: Event, id: String, time: Int64, for trigger: TriggerDefinition, of app: String
+        _ event: Event, id: String, time: Int64, for trigger: TriggerDefinition, of app: DeployedApp
     ) async throws -> Bool {
-        try await client.withTransaction { transaction in
-            guard try await AppRegistry.isPaused(trigger.name, of: app, in: transaction) else { return false }
+        if app.pause(of: trigger.name) == nil { return false }
+        return try await client.withTransaction { transaction in
+            guard try await AppRegistry.isPaused(trigger.name, of: app.id, in: transaction) else { return false }
             if trigger.skipsWhatItMisses { return true }
             var (partition, revision, argument): (String?, Revision?, String?) = (nil, nil, nil)
             switch event {
@@ -39,7 +40,7 @@ struct MissedEvents: Sendable {
                 values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing
                 """,
                 [
-                    .text(app), .text(trigger.name), .text(id), PostgresValue(partition),
+                    .text(app.id), .text(trigger.name), .text(id), PostgresValue(partition),
                     PostgresValue(revision.map { Int64($0.epoch) }), PostgresValue(revision?.number),
                     PostgresValue(argument), .int(time),
                 ])
