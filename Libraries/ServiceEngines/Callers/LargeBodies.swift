@@ -1,4 +1,5 @@
 public import DocumentModel
+import DocumentStore
 import EventLoop
 public import HTTPServer
 
@@ -23,14 +24,14 @@ public final class LargeBodies: Sendable {
     }
 
     /// The body as Extended JSON, when it is the caller's turn.
-    /// - Throws: `HTTPError` 400 `BadRequest`; 503 when too many wait.
+    /// - Throws: `HTTPError` 400 `BadRequest`; 429 `TooManyRequests` when its turn doesn't come.
     public func document(of request: HTTPRequest, from user: String, of app: String) async throws -> Document {
         if request.body.count <= Self.small { return try request.document() }
         let member = ExactText(user)
         do {
             try await gate.enter(app, member: member, within: Self.patience)
         } catch let refusal as FairGate<String>.Refusal {
-            throw HTTPError(503, code: "ServiceUnavailable", "\(refusal); try again later")
+            throw HTTPError(call: DocumentStoreError(.overloaded, "\(refusal); try again later"))
         }
         defer { gate.leave(app, member: member) }
         return try request.document()
