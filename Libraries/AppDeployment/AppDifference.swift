@@ -57,11 +57,14 @@ extension AppDeployments {
         let definition = inspection.definition
         let deployed = try await registry.load(definition.id)
         let former = try await registry.lastVersion(of: definition.id)
-        let old = deployed == nil ? AppFiles() : try await registry.version(deployed?.version, of: definition.id).files
+        var old = AppFiles(), access: AccessDifference?
+        if let deployed {
+            old = try await registry.version(deployed.version, of: definition.id).files
+            access = try await accessDifference(deployed.definition, definition)
+        }
         return AppDifference(
             version: deployed?.version, files: Self.fileParts(old, files),
-            features: Self.featureParts(deployed?.definition, definition),
-            access: try await deployed.flatMapAsync { try await accessDifference($0.definition, definition) },
+            features: Self.featureParts(deployed?.definition, definition), access: access,
             impact: try await impact(of: definition, after: former?.definition))
     }
 
@@ -91,13 +94,6 @@ extension AppDeployments {
         return Set(old.keys).union(new.keys).sorted().flatMap {
             AppDifference.parts($0.text, old[$0] ?? [:], new[$0] ?? [:])
         }
-    }
-}
-
-extension Optional where Wrapped: Sendable {
-    fileprivate func flatMapAsync<T>(_ body: (Wrapped) async throws -> T?) async rethrows -> T? {
-        guard let self else { return nil }
-        return try await body(self)
     }
 }
 
