@@ -57,7 +57,9 @@ public struct StoreFinding: Hashable, Sendable {
     /// What to do about it.
     public var remedy: String {
         switch code {
-        case .triggers, .partitionKey: "deploy the app again"
+        case .triggers:
+            "enable or create it again (`alter table … enable trigger …`, as `partita.ensure_collection` does)"
+        case .partitionKey: "deploy the app again"
         case .pendingChanges, .misplaced, .queryForm:
             "change a field of each document and change it back, which writes it anew (`partita documents update`)"
         case .afterHead, .sharedRevision, .tombstone, .historyGap, .history, .epoch:
