@@ -61,7 +61,7 @@ public struct AppDeployments: Sendable {
         while true {
             let late = try await registry.instances(of: app, before: version)
             if late.isEmpty || ContinuousClock.now >= deadline { return late }
-            try await Task.sleep(for: .milliseconds(50))
+            try await Task.sleep(for: .milliseconds(50))  // the services write rows, and tell nobody
         }
     }
 

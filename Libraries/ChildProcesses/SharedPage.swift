@@ -3,7 +3,7 @@ import Glibc
 
 /// A page of memory that a process shares with a child, without system calls for its use. What the child writes isn't to be trusted.
 public final class SharedPage: @unchecked Sendable {
-    // Immutable; the memory itself is the caller's to use.
+    // Unchecked: the address and the descriptor don't change; how the memory is used is the caller's to say (`HostActivity`).
 
     public static let bytes = 4096
     /// The memory; all zero at first.

@@ -3,7 +3,8 @@
 ///
 /// The parent mustn't trust it: a script that broke out of the engine can write anything there.
 public struct HostActivity: @unchecked Sendable {
-    // Single words and bytes.
+    // Unchecked: aligned words and bytes, each written by one process and read whole by the other. A step's number tells whether it
+    // changed meanwhile.
     private let words: UnsafeMutablePointer<Int64>
     private let begun: UnsafeMutablePointer<UInt8>
 

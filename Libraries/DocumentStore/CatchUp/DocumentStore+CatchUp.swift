@@ -123,7 +123,8 @@ private enum CatchUpSQL {
     /// - Parameter counts: Whether all remaining changes are counted, which takes time in proportion to their number.
     static func read(_ tables: [CollectionTable], counts: Bool) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
-        // Also of collections that aren't synced any more: devices may have what left the partition with that.
+        // Also of collections that aren't synced any more: devices may have what left the partition with that. `$10` is named so that
+        // Postgres knows its type when no collection is synced.
         let buried = "app = $1 and database = $9 and $10::text[] is not null and \(since)"
         let sources = tables.enumerated().map { place, table in
             """

@@ -81,7 +81,7 @@ final class DemoPerson: Sendable {
             do {
                 return try await session.openPartition(.string(partition), waitForFirstSync: true)
             } catch let error as PartitaError where error.code == .revoked && stage.settling > .now {
-                try await Task.sleep(for: .milliseconds(200))
+                try await Task.sleep(for: .milliseconds(200))  // permissions knows the new app soon; nothing tells when
             }
         }
     }

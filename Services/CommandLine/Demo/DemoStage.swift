@@ -38,6 +38,7 @@ struct DemoStage: Sendable {
                 guard ContinuousClock.now < end else { throw error }
             }
             isRepeated = true
+            // A service that was killed is started again; nothing tells when.
             try await Task.sleep(for: .milliseconds(200))
         }
     }

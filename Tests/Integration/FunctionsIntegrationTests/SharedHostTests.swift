@@ -104,7 +104,7 @@ import Testing
             let limits = FunctionInvocation.Limits(cpu: 2)
             let others: @Sendable (Int) async throws -> Value = { number in
                 try await fixture.run(Self.mixed, [.int32(Int32(number))], user: "mia") { _ in
-                    try? await Task.sleep(for: .seconds(1))
+                    try? await Task.sleep(for: .seconds(1))  // a slow effect
                     return .success(.null)
                 }
             }
@@ -128,7 +128,7 @@ import Testing
             // It has no effects, so it starts again in a host of its own.
             #expect(try await fixture.run(spin, [.int32(1)]).intValue == 1)
             async let again = fixture.run(spin, [.int32(2)])
-            try await Task.sleep(for: .milliseconds(200))
+            try await Task.sleep(for: .milliseconds(200))  // it computes by then; it may not say so, or it were touched
             let start = ContinuousClock.now
             for number in 0..<20 {
                 #expect(
@@ -168,7 +168,7 @@ import Testing
         try await PoolFixture.with(hosts: 4) { fixture in
             _ = try await fixture.run(source, [.int32(0)], app: "other")
             let flood = Task { await run(0..<600) { _ in try await fixture.run(source, [.int32(10)], app: "busy") } }
-            try await Task.sleep(for: .milliseconds(300))
+            try await Task.sleep(for: .milliseconds(300))  // the flood has begun, and lasts for seconds
             var times: [Duration] = []
             for _ in 0..<50 {
                 let start = ContinuousClock.now
@@ -188,7 +188,7 @@ import Testing
             let flood = Task {
                 await run(0..<300) { _ in try await fixture.run(source, [.int32(10)], user: "mallory") }
             }
-            try await Task.sleep(for: .milliseconds(300))
+            try await Task.sleep(for: .milliseconds(300))  // the flood has begun, and lasts for seconds
             for _ in 0..<20 {
                 let start = ContinuousClock.now
                 _ = try await fixture.run(source, [.int32(0)], user: "mia")
@@ -216,7 +216,7 @@ import Testing
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             let written = try await fixture.items.find([:]).count
-            try await Task.sleep(for: .milliseconds(100))
+            try await Task.sleep(for: .milliseconds(100))  // in which it would write on
             #expect(try await fixture.items.find([:]).count == written)
             beside.cancel()
             _ = await beside.result

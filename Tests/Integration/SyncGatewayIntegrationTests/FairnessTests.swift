@@ -31,7 +31,7 @@ import Testing
                 if case .error(let report) = frame { throw Device.Unexpected(what: "\(report)") }
             }
             longest = max(longest, ContinuousClock.now - start)
-            try await Task.sleep(for: .milliseconds(50))
+            try await Task.sleep(for: .milliseconds(50))  // uploads are spread over the attack
         }
         attacking.cancel()
         _ = try? await attacking.value
@@ -57,7 +57,7 @@ import Testing
                         device.send(text: close)
                     }
                 }
-                try await Task.sleep(for: .milliseconds(20))
+                try await Task.sleep(for: .milliseconds(20))  // the rate of the attack
             }
         }
         #expect(wait < Self.bound)
