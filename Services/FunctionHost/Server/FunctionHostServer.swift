@@ -62,7 +62,7 @@ public final class FunctionHostServer {
     }
 
     private static func page(_ descriptor: Int32) throws -> UnsafeMutableRawPointer {
-        let memory = mmap(nil, Int(sysconf(Int32(_SC_PAGESIZE))), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        let memory = mmap(nil, HostActivity.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
         guard let memory, memory != MAP_FAILED else {
             throw FunctionProtocolError(message: "no shared page: \(String(cString: strerror(errno)))")
         }
