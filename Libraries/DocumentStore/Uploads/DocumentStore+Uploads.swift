@@ -7,12 +7,19 @@ extension DocumentStore {
     /// victim.
     static let lockTimeout = Duration.milliseconds(500)
 
+    /// Takes the processor time that the decision about an upload took.
+    public typealias UploadCharge = @Sendable (Upload, Duration) -> Void
+
     /// Commits the uploads of devices of one app in one transaction, and returns a result for each: `nil` if it needs rows that
-    /// another transaction has locked, or a failure (`unavailable`) if something in the database has to be repaired for it. Nothing
-    /// of these uploads is committed, and they don't affect the others; the caller retries them.
+    /// another transaction has locked, or if the decisions before it took too long, or a failure (`unavailable`) if something in the
+    /// database has to be repaired for it. Nothing of these uploads is committed, and they don't affect the others; the caller
+    /// retries them.
+    /// - Parameter charge: called for each decided upload, also when the transaction fails later.
     /// - Throws: what Postgres throws. Whether the uploads were committed may then be unknown; the caller should commit them again,
     ///   since a changeset is applied only once.
-    public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>?] {
+    public func commit(
+        _ uploads: [Upload], app: String, charge: @escaping UploadCharge = { _, _ in }
+    ) async throws -> [Result<UploadResult, any Error>?] {
         let storage = try storage(of: app)
         let keys = uploads.map { UploadFaults.Key($0, app: app) }
         let (tables, failures) = try await tables(for: uploads, storage: storage)
@@ -31,16 +38,28 @@ extension DocumentStore {
         }
         let open = uploads.indices.filter { results[$0] == nil }
         if open.isEmpty { return results }
-        let attempted = try await commitTogether(open.map { uploads[$0] }, keys: open.map { keys[$0] }, storage, tables)
+        let context = BatchContext(storage: storage, tables: tables, charge: charge)
+        let attempted = try await commitTogether(open.map { uploads[$0] }, keys: open.map { keys[$0] }, context)
         for (place, result) in zip(open, attempted) { results[place] = result }
         return results
     }
 
+    /// What all batches of a call have in common.
+    private struct BatchContext {
+        let storage: AppStorage
+        let tables: [ExactText: CollectionTable]
+        let charge: UploadCharge
+
+        func batch(_ uploads: [Upload], lockTimeout: Duration) -> UploadBatch {
+            UploadBatch(storage: storage, uploads: uploads, tables: tables, lockTimeout: lockTimeout, charge: charge)
+        }
+    }
+
     private func commitTogether(
-        _ uploads: [Upload], keys: [UploadFaults.Key], _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
+        _ uploads: [Upload], keys: [UploadFaults.Key], _ context: BatchContext
     ) async throws -> [Result<UploadResult, any Error>?] {
         for _ in 0..<2 {
-            let batch = UploadBatch(storage: storage, uploads: uploads, tables: tables, lockTimeout: Self.lockTimeout)
+            let batch = context.batch(uploads, lockTimeout: Self.lockTimeout)
             do {
                 let results = try await commit(batch)
                 for (key, result) in zip(keys, results) where result != nil {
@@ -54,12 +73,12 @@ extension DocumentStore {
                 logger.debug("batch is started again", metadata: ["error": "\(error)"])
             }
         }
-        return try await commitOneByOne(uploads, keys: keys, storage, tables)
+        return try await commitOneByOne(uploads, keys: keys, context)
     }
 
     /// Commits the uploads of a failed batch separately, which shows which one causes the failure.
     private func commitOneByOne(
-        _ uploads: [Upload], keys: [UploadFaults.Key], _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
+        _ uploads: [Upload], keys: [UploadFaults.Key], _ context: BatchContext
     ) async throws -> [Result<UploadResult, any Error>?] {
         var results: [Result<UploadResult, any Error>?] = []
         // The result for later uploads of the same device: none yet, or the same failure.
@@ -71,7 +90,7 @@ extension DocumentStore {
             } else if let refusal = uploadFaults.refusal(of: key) {
                 result = .failure(refusal)
             } else {
-                result = try await commitAlone(upload, key: key, storage, tables)
+                result = try await commitAlone(upload, key: key, context)
             }
             switch result {
             case .success: break
@@ -83,9 +102,9 @@ extension DocumentStore {
     }
 
     private func commitAlone(
-        _ upload: Upload, key: UploadFaults.Key, _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
+        _ upload: Upload, key: UploadFaults.Key, _ context: BatchContext
     ) async throws -> Result<UploadResult, any Error>? {
-        let batch = UploadBatch(storage: storage, uploads: [upload], tables: tables, lockTimeout: .milliseconds(20))
+        let batch = context.batch([upload], lockTimeout: .milliseconds(20))
         do {
             let result: UploadResult?
             do {

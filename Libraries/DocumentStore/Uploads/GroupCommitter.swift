@@ -10,7 +10,7 @@ public import SyncEngine
 ///
 /// Batches never mix apps. An app's partitions are divided into lanes, and each lane has one commit in flight; a lane that waits
 /// doesn't delay the others. An upload that needs a locked document is retried with later batches, and later uploads of the same
-/// device wait for it.
+/// device wait for it. A user whose changesets take too much processor time to decide waits, while others go on.
 public final class GroupCommitter: Service {
     /// The bounds of a committer.
     public struct Limits: Sendable {
@@ -52,15 +52,31 @@ public final class GroupCommitter: Service {
     private struct State {
         var queues: [Lane: [Waiting]] = [:]
         var running: Set<Lane> = []
+        /// Lanes that wait for the end of a pause, and may run meanwhile.
+        var pausing: Set<Lane> = []
+        /// The end of the pause of each user who has to wait.
+        var pauses: [UInt64: ContinuousClock.Instant] = [:]
         var isStopped = false
     }
 
-    /// How many waiting uploads are looked at for a batch.
+    /// What a lane does next.
+    private enum Step {
+        case commit([Waiting])
+        /// All waiting uploads are of users who have to wait.
+        case pause(until: ContinuousClock.Instant)
+        case end
+    }
+
+    /// How many waiting uploads are looked at for a batch, without those of users who have to wait.
     private static let horizon = 2048
+    /// The longest time that a user has to wait at once.
+    private static let longestPause = Duration.seconds(5)
 
     private let store: DocumentStore
     private let loop: EventLoop?
     private let limits: Limits
+    /// The processor time that the decisions about each user's changesets take.
+    private let decisions = TimeBudget(share: 0.25, allowance: .seconds(1))
     private let state = Locked(State())
     private let wakes: AsyncStream<Lane>
     private let wake: AsyncStream<Lane>.Continuation
@@ -131,26 +147,49 @@ public final class GroupCommitter: Service {
 
     /// Works on a lane's queue until it is empty.
     private func drain(_ lane: Lane) async {
-        while let batch = next(of: lane) { await commit(batch, in: lane) }
+        while true {
+            switch next(of: lane) {
+            case .commit(let batch): await commit(batch, in: lane)
+            case .pause(let end):
+                // Uploads that come meanwhile start another task for the lane.
+                try? await Task.sleep(until: end)
+                guard state.withLock({ $0.pausing.remove(lane) != nil && $0.running.insert(lane).inserted }) else {
+                    return
+                }
+            case .end: return
+            }
+        }
     }
 
-    private func next(of lane: Lane) -> [Waiting]? {
-        state.withLock { state in
+    private func next(of lane: Lane) -> Step {
+        let now = ContinuousClock.now
+        var refused: [Waiting] = []
+        let step = state.withLock { state -> Step in
             guard let queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
                 state.running.remove(lane)
-                return nil
+                return .end
             }
-            // Small uploads pass large ones that don't fit into the batch, but none passes an earlier one of its device.
+            if !state.pauses.isEmpty { state.pauses = state.isStopped ? [:] : state.pauses.filter { $0.value > now } }
+            // Small uploads pass large ones that don't fit into the batch, and those of users who have to wait, but none passes an
+            // earlier one of its device.
             var batch: [Waiting] = []
             var left: [Waiting] = []
             var held: Set<UploadCounter.Key> = []
-            var bytes = 0
+            var bytes = 0, seen = 0
+            var pauseEnd: ContinuousClock.Instant?
             for (place, waiting) in queue.enumerated() {
-                guard batch.count < limits.batch, place < Self.horizon else {
+                guard batch.count < limits.batch, seen < Self.horizon else {
                     left += queue[place...]
                     break
                 }
                 let upload = waiting.upload
+                if !state.pauses.isEmpty, let end = state.pauses[sender(of: upload, in: lane)] {
+                    pauseEnd = min(end, pauseEnd ?? end)
+                    held.insert(upload.counter)
+                    if now < waiting.deadline { left.append(waiting) } else { refused.append(waiting) }
+                    continue
+                }
+                seen += 1
                 let fits = batch.isEmpty || bytes + upload.bytes <= limits.batchBytes
                 if fits, !held.contains(upload.counter) {
                     // However large the first one is, small ones go with it.
@@ -161,16 +200,38 @@ public final class GroupCommitter: Service {
                     left.append(waiting)
                 }
             }
-            state.queues[lane] = left
-            return batch
+            state.queues[lane] = left.isEmpty && batch.isEmpty ? nil : left
+            if !batch.isEmpty { return .commit(batch) }
+            state.running.remove(lane)
+            guard let pauseEnd, !left.isEmpty, state.pausing.insert(lane).inserted else { return .end }
+            return .pause(until: pauseEnd)
         }
+        metrics.heldBack.increment(by: refused.count)
+        for waiting in refused {
+            waiting.continuation.resume(
+                throwing: DocumentStoreError(.overloaded, "the user's changesets take too much processor time"))
+        }
+        return step
+    }
+
+    private func sender(of upload: Upload, in lane: Lane) -> UInt64 {
+        Sender.number(app: lane.app, user: upload.user)
+    }
+
+    /// Charges a decision to its user, who has to wait when it was too much.
+    private func charge(_ upload: Upload, _ time: Duration, in lane: Lane) {
+        let sender = sender(of: upload, in: lane), now = ContinuousClock.now
+        guard let pause = decisions.charge(time, of: sender, now: now) else { return }
+        state.withLock { $0.pauses[sender] = now + min(pause, Self.longestPause) }
     }
 
     private func commit(_ batch: [Waiting], in lane: Lane) async {
         metrics.batchSize.record(batch.count)
         let start = ContinuousClock.now
         do {
-            let results = try await store.commit(batch.map(\.upload), app: lane.app)
+            let results = try await store.commit(batch.map(\.upload), app: lane.app) { [self] upload, time in
+                charge(upload, time, in: lane)
+            }
             metrics.commit.record(ContinuousClock.now - start)
             var again: [Waiting] = []
             for (waiting, result) in zip(batch, results) {
@@ -184,7 +245,7 @@ public final class GroupCommitter: Service {
                 }
             }
             if again.isEmpty { return }
-            metrics.lockedOut.increment(by: again.count)
+            metrics.deferred.increment(by: again.count)
             // They come before all others, so that a device's changesets stay in their order.
             let areAlone = state.withLock { state in
                 state.queues[lane, default: []].insert(contentsOf: again, at: 0)

@@ -9,7 +9,7 @@ import SyncEngine
 /// 1. Locks documents, reads counters, grants and heads. It doesn't wait for documents that another transaction has locked: the
 ///    changesets that need them leave the batch and are retried, so an open transaction doesn't delay the others.
 /// 2. Decides about the changesets one after the other in memory (`UploadDecision`); a rejected one changes nothing except that its
-///    rejection is stored.
+///    rejection is stored. After ``turn`` those that are left leave the batch, too.
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
 ///    commits, all in one write.
 struct UploadBatch {
@@ -18,6 +18,8 @@ struct UploadBatch {
     /// The tables by collection, without those that the app doesn't sync.
     let tables: [ExactText: CollectionTable]
     let lockTimeout: Duration
+    /// Told what a decision took of a processor.
+    let charge: DocumentStore.UploadCharge
     /// The reason to reject all changesets of the batch; `nil` to decide about each.
     var refusal: OperationRejection?
 
@@ -26,11 +28,25 @@ struct UploadBatch {
     func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
         let (decision, rows) = try await client.withTransaction { transaction in
             var decision = try await read(in: transaction)
-            for index in uploads.indices { decision.apply(uploads[index], at: index, refusal: refusal) }
+            decide(&decision)
             return (decision, try await transaction.commit(with: decision.statements(tables: tables.values)))
         }
         let heads = decision.plan.isEmpty ? [] : try CommittedHead.all(from: rows[0])
         return (decision.results(heads: heads), heads)
+    }
+
+    /// The processor time after which a batch is committed with what is decided.
+    private static let turn = Duration.milliseconds(100)
+
+    private func decide(_ decision: inout UploadDecision) {
+        let start = ThreadTime.now
+        var last = start
+        for (index, upload) in uploads.enumerated() where last - start < Self.turn {
+            decision.apply(upload, at: index, refusal: refusal)
+            let now = ThreadTime.now
+            charge(upload, now - last)
+            last = now
+        }
     }
 
     private func read(in transaction: PostgresTransaction) async throws -> UploadDecision {

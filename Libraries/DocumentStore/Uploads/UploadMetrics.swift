@@ -8,9 +8,12 @@ struct UploadMetrics: Sendable {
         buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500])
     let commit = Timer(
         label: "document_store_upload_commit_seconds", help: "From a batch's first statement to its commit.")
-    let lockedOut = Counter(
-        label: "document_store_uploads_locked_out_total",
-        help: "Changesets that left a batch, because a row that they need was locked.")
+    let deferred = Counter(
+        label: "document_store_uploads_deferred_total",
+        help: "Changesets that left a batch, because a row that they need was locked, or others before them took too long.")
+    let heldBack = Counter(
+        label: "document_store_uploads_held_back_total",
+        help: "Changesets that were refused because those of their user took too much processor time.")
     let held = Counter(
         label: "document_store_uploads_held_total",
         help: "Attempts to commit a changeset that failed because the database needs repair.")

@@ -43,4 +43,47 @@ struct GroupCommitterTests {
             #expect(order.filter { $0 != "s" } == (1...7).map { "l\($0)" }, "\(order)")
         }
     }
+
+    @Test func `a user whose changesets take long to decide waits, and others don't`() async throws {
+        try await StoreFixture.with { fixture in
+            let crowded = Partition.conversation("crowded"), quiet = Partition.conversation("quiet")
+            try await fixture.grant(to: "eve", in: crowded)
+            try await fixture.grant(in: quiet)
+            let committer = GroupCommitter(store: fixture.store, limits: .init(lanes: 1))
+            let run = Task { try await committer.run() }
+            let elements = Value.array((0..<4_000).map { ["n": .int32($0), "v": 0] })
+            _ = try await committer.commit(
+                .of(1, [.insert("slow", ["list": elements], in: crowded)], user: "eve", device: "seed", in: crowded),
+                app: StoreFixture.app)
+            let slow = (0..<100).map { number in
+                Operation(
+                    collection: "ChatMessage", id: "slow",
+                    kind: .update(
+                        operators: ["$set": ["list.$[x].v": .int32(number)]], arrayFilters: [["x.n": ["$lt": 0]]]))
+            }
+            let answered = Locked(0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...100 {
+                    group.addTask {
+                        // Some are refused for their user's debt.
+                        _ = try? await committer.commit(
+                            .of(1, slow, user: "eve", device: "d\(number)", in: crowded), app: StoreFixture.app)
+                        answered.withLock { $0 += 1 }
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(500))  // the attack is on its way
+                var longest = Duration.zero
+                for version in 1...Int64(20) {
+                    let start = ContinuousClock.now
+                    _ = try await committer.commit(
+                        .of(version, [.insert("n\(version)", in: quiet)], in: quiet), app: StoreFixture.app)
+                    longest = max(longest, ContinuousClock.now - start)
+                }
+                #expect(longest < .seconds(3), "\(longest)")
+                #expect(answered.withLock { $0 } < 100, "the attack was over before")
+                try await group.waitForAll()
+            }
+            run.cancel()
+        }
+    }
 }

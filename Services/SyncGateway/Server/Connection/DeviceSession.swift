@@ -146,10 +146,7 @@ final class DeviceSession: @unchecked Sendable {
         }
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
-        var hasher = Hasher()
-        hasher.combine(ExactText(identity.app))
-        hasher.combine(ExactText(identity.user))
-        let sender = UInt64(truncatingIfNeeded: hasher.finalize())
+        let sender = Sender.number(app: identity.app, user: identity.user)
         throttle?.sender = sender
         unanswered.sender = sender
         reads.receiver = sender
