@@ -76,7 +76,7 @@ public final class GroupCommitter: Service {
     private let loop: EventLoop?
     private let limits: Limits
     /// The processor time that the decisions about each user's changesets take.
-    private let decisions = TimeBudget(share: 0.25, allowance: .seconds(1))
+    private let decisions = TimeBudget(share: 0.5, allowance: .seconds(1))
     private let state = Locked(State())
     private let wakes: AsyncStream<Lane>
     private let wake: AsyncStream<Lane>.Continuation

@@ -5,7 +5,9 @@ enum Registry {
     static let benchmarks: [Benchmark] = [
         // Before others have left memory to be used again.
         webSocketIdleBytes,
-        commitToDevice, ackedWrites, fanOut, firstSync, largeFirstSync,
+        commitToAck, commitToDevice, ackedWrites, tenWriters, sharedWrites, fanOut,
+        quietConversation, busyConversation, manyConversations,
+        firstSync, largeFirstSync,
         functionCalls, functionsWaiting, triggerEvents, triggerWrites,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,

@@ -43,24 +43,36 @@ struct reference_latency *reference_latency_open(
     return NULL;
 }
 
-double reference_latency_measure(struct reference_latency *handle) {
+static bool commit(struct reference_latency *handle, long number) {
     char id[64];
-    long number = ++handle->number;
     snprintf(id, sizeof id, "note-%ld", number);
     const char *parameters[2] = {id, body};
-    double start = now();
-    if (!succeeded(PQexecPrepared(handle->postgres, "insert", 2, parameters, NULL, NULL, 0))) return -1;
+    return succeeded(PQexecPrepared(handle->postgres, "insert", 2, parameters, NULL, NULL, 0));
+}
+
+static bool send_and_receive(struct reference_latency *handle, long number) {
     if (rd_kafka_produce(
             handle->topic, 0, RD_KAFKA_MSG_F_COPY, (void *)body, sizeof body - 1, &number, sizeof number, NULL) != 0)
-        return -1;
+        return false;
     for (;;) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(handle->consumer, 10000);
-        if (!message) return -1;
+        if (!message) return false;
         bool is_it = message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->key_len == sizeof number
             && memcmp(message->key, &number, sizeof number) == 0;
         rd_kafka_message_destroy(message);
-        if (is_it) break;
+        if (is_it) return true;
     }
+}
+
+double reference_latency_commit(struct reference_latency *handle) {
+    double start = now();
+    return commit(handle, ++handle->number) ? now() - start : -1;
+}
+
+double reference_latency_measure(struct reference_latency *handle) {
+    long number = ++handle->number;
+    double start = now();
+    if (!commit(handle, number) || !send_and_receive(handle, number)) return -1;
     double seconds = now() - start;
     rd_kafka_poll(handle->producer, 0);
     return seconds;

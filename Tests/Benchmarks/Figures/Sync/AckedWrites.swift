@@ -7,18 +7,28 @@ import Postgres
 import SyncEngine
 
 /// Small writes that devices get acknowledged per second, each durable: 128 devices with a partition of their own and as many changesets
-/// of one insert in flight as a partition may have (16). Against pipelined inserts of the same documents and change rows, as many in a transaction as the gateway
-/// takes into one of its own.
-let ackedWrites = Benchmark(Figure("sync.acked-writes", .perSecond, goal: .ratio(atLeast: 0.3))) { bench in
-    let system = try await RunningSystem.shared(on: bench.machine)
-    let url = try await bench.machine.postgres()
-    let uploaders = try await Blocking.run { try Uploaders(system) }
-    let reference = try await PipelinedWrites(url: url)
-    defer { uploaders.close() }
-    return try await bench.compare {
-        try await Blocking.run { try uploaders.writesPerSecond() }
-    } reference: {
-        try await Blocking.run { try reference.writesPerSecond() }
+/// of one insert in flight as a partition may have (16). Against pipelined inserts of the same documents and change rows, as many in a
+/// transaction as the gateway takes into one of its own.
+let ackedWrites = acknowledged("sync.acked-writes", devices: 128, partitions: 128, together: 512, goal: 0.3)
+
+/// The same with ten devices.
+let tenWriters = acknowledged("sync.acked-writes.ten", devices: 10, partitions: 10, together: 160, goal: 0.3)
+
+/// The same with ten devices in one partition, each of which receives the writes of all.
+let sharedWrites = acknowledged("sync.acked-writes.shared", devices: 10, partitions: 1, together: 160, goal: 0.2)
+
+private func acknowledged(_ name: String, devices: Int, partitions: Int, together: Int, goal: Double) -> Benchmark {
+    Benchmark(Figure(name, .perSecond, goal: .ratio(atLeast: goal))) { bench in
+        let system = try await RunningSystem.shared(on: bench.machine)
+        let url = try await bench.machine.postgres()
+        let uploaders = try await Blocking.run { try Uploaders(system, devices: devices, partitions: partitions) }
+        let reference = try await PipelinedWrites(url: url, together: together)
+        defer { uploaders.close() }
+        return try await bench.compare {
+            try await Blocking.run { try uploaders.writesPerSecond() }
+        } reference: {
+            try await Blocking.run { try reference.writesPerSecond() }
+        }
     }
 }
 
@@ -28,12 +38,13 @@ private final class Uploaders: @unchecked Sendable {
     private let devices: [BenchmarkDevice]
     private let partitions: [Partition]
     private var version: Int64 = 0
-    private let perDevice = 160
+    private let perDevice: Int
 
-    init(_ system: RunningSystem) throws {
+    init(_ system: RunningSystem, devices count: Int, partitions shared: Int) throws {
         let run = UUID().uuidString
-        devices = try (0..<128).map { try system.connect("uploader-\($0)-\(run)") }
-        partitions = devices.indices.compactMap { Partition(value: .string("uploads-\($0)-\(run)")) }
+        perDevice = 20_480 / count
+        devices = try (0..<count).map { try system.connect("uploader-\($0)-\(run)") }
+        partitions = devices.indices.compactMap { Partition(value: .string("uploads-\($0 % shared)-\(run)")) }
         for (device, partition) in zip(devices, partitions) { try device.open(partition) }
         _ = try writesPerSecond()  // makes the collection's table, which the reference copies
     }
@@ -72,8 +83,11 @@ private final class PipelinedWrites: @unchecked Sendable {
     private let body: String
     private let plain: String
     private var written = 0
+    /// How many are written in a transaction.
+    private let together: Int
 
-    init(url: String) async throws {
+    init(url: String, together: Int) async throws {
+        self.together = together
         self.url = url
         guard let partition = Partition(value: .string("reference")) else { throw BenchmarkError("no partition") }
         let note = Note(id: "reference", partition: partition, number: 1)
@@ -95,7 +109,7 @@ private final class PipelinedWrites: @unchecked Sendable {
     func writesPerSecond() throws -> Double {
         let count = 16_000
         let seconds = reference_pipelined_inserts(
-            url, Self.documentSQL, Self.changeSQL, "reference-%ld", body, plain, written + 1, count, 512)
+            url, Self.documentSQL, Self.changeSQL, "reference-%ld", body, plain, written + 1, count, together)
         written += count
         if seconds < 0 { throw BenchmarkError("the reference lost Postgres") }
         return Double(count) / seconds

@@ -7,7 +7,7 @@ import Kafka
 
 /// From the moment when a device sends a changeset to the moment when another device has the frame with it: through the gateway, a
 /// durable commit, the relay, the broker and the gateway again. Against one insert that plain libpq commits and one message that plain
-/// librdkafka sends and receives, measured in turns.
+/// librdkafka sends and receives.
 let commitToDevice = Benchmark(
     Figure("sync.commit-to-device.p50", .milliseconds, goal: .ratio(atLeast: 0.3)),
     Figure("sync.commit-to-device.p99", .milliseconds, goal: .ratio(atLeast: 0.2))
@@ -37,24 +37,15 @@ let commitToDevice = Benchmark(
             try writer.wait(for: "ack") { if case .ack = $0 { true } else { false } }
             return time
         }
-        var (p50, p99) = (Measurement(), Measurement())
-        for round in 0...5 {
-            var (ours, theirs) = (Samples(), Samples())
-            for _ in 0..<300 {
-                ours.add(try sync())
-                theirs.add(try reference.milliseconds())
-            }
-            if round == 0 { continue }
-            p50.add(value: ours.percentile(0.5), reference: theirs.percentile(0.5))
-            p99.add(value: ours.percentile(0.99), reference: theirs.percentile(0.99))
+        return try percentiles(ours: { Samples(try (0..<300).map { _ in try sync() }) }) {
+            Samples(try (0..<300).map { _ in try reference.milliseconds() })
         }
-        return [p50, p99]
     }
 }
 
 /// The reference: libpq and librdkafka, nothing in between.
 // Unchecked: used by one thread at a time.
-private final class CommitAndMessage: @unchecked Sendable {
+final class CommitAndMessage: @unchecked Sendable {
     private let handle: OpaquePointer
 
     init(on machine: Machine) async throws {
@@ -67,6 +58,13 @@ private final class CommitAndMessage: @unchecked Sendable {
         let opened = reference_latency_open(url, broker.bootstrap, topic, broker.isEmbedded)
         guard let opened else { throw BenchmarkError("the reference can't reach Postgres or the broker") }
         handle = opened
+    }
+
+    /// One commit without a message.
+    func commitMilliseconds() throws -> Double {
+        let seconds = reference_latency_commit(handle)
+        if seconds < 0 { throw BenchmarkError("the reference lost Postgres") }
+        return seconds * 1000
     }
 
     func milliseconds() throws -> Double {

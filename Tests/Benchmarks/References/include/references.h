@@ -53,6 +53,9 @@ struct reference_latency *_Nullable reference_latency_open(
 /// Commits an insert, then sends a message and waits for it. Returns the seconds that took, or a negative number.
 double reference_latency_measure(struct reference_latency *handle);
 
+/// Commits an insert. Returns the seconds that took, or a negative number.
+double reference_latency_commit(struct reference_latency *handle);
+
 void reference_latency_close(struct reference_latency *handle);
 
 // Extended JSON (json.c). False where the text can't be read.
@@ -71,6 +74,29 @@ bool reference_json_print(const uint8_t *text, size_t length, int count);
 int reference_upload(
     const int *descriptors, int device_count, const uint8_t *_Nullable const *_Nonnull frames, const size_t *lengths,
     int frame_count, int window, int timeout_seconds, double *seconds);
+
+// Devices that upload at a steady rate, whether or not they were answered (load.c).
+
+/// What is sent, by whom, and how often. Descriptors are WebSockets. Each frame contains the mark of its place, `mark-` and eight digits,
+/// in what readers get of it.
+struct reference_load {
+    const int *writers;
+    int writer_count;
+    /// Those that have a partition open into which is written.
+    const int *readers;
+    int reader_count;
+    /// One after the other; writer `i % writer_count` sends frame `i`.
+    const uint8_t *frames;
+    const size_t *lengths;
+    int frame_count;
+    double per_second;
+    /// How many arrivals at readers all frames have together.
+    long arrival_count;
+};
+
+/// Sends the frames, each when it is due, and waits until all were acknowledged and have arrived. `acks` takes a time for each frame,
+/// `arrivals` one for each arrival: the seconds from when the frame was due. Returns 0 or a negative errno value.
+int reference_offer(const struct reference_load *load, int timeout_seconds, double *acks, double *arrivals);
 
 // Documents and change rows (inserts.c).
 
