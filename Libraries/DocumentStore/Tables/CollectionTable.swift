@@ -47,10 +47,12 @@ private struct CollectionSQL {
     let table: String
 
     /// `$1` ids. For a document that another transaction has locked, it returns no document, but `busy`.
+    ///
+    /// A document is looked for by a scalar subquery, since the planner may answer `exists` by hashing the whole table.
     var lock: String {
         """
         select k.id, d.partition, d.epoch, d.revision, d.incarnation_epoch, d.incarnation, d.clocks, d.body,
-            d.partition is null and exists (select from \(table) e where e._id = k.id) as busy
+            coalesce(d.partition is null and (select true from \(table) e where e._id = k.id), false) as busy
         from unnest($1::text[]) k(id)
         left join lateral (
             select * from \(table) t where t._id = k.id for no key update skip locked

@@ -339,6 +339,37 @@ struct UploadTests {
             #expect(seen.map(\.3) == [1, 1, 1, 4])
         }
     }
+
+    @Test func `an upload reads nothing of a collection but the documents that it names`() async throws {
+        try await StoreFixture.with { fixture in
+            let partition = Partition.conversation("grown")
+            try await fixture.grant(in: partition)
+            func upload(_ version: Int64, _ prefix: String, _ count: Int) async throws {
+                let operations = (0..<count).map { Operation.insert("\(prefix)-\($0)", in: partition) }
+                let results = try await fixture.store.commit([.of(version, operations, in: partition)], app: StoreFixture.app)
+                #expect(try results[0]?.get().acknowledgement != nil)
+            }
+            /// The rows that were inserted, and those that were read without an index; each backend reports a moment later.
+            func statistics(inserted: Int64) async throws -> Int64 {
+                for _ in 0..<200 {
+                    let row = try await fixture.client.query(
+                        "select n_tup_ins, seq_tup_read from pg_stat_user_tables where relname = 'ChatMessage'"
+                    ).first
+                    let (rows, read) = try #require(row).decode((Int64, Int64).self)
+                    if rows >= inserted { return read }
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                throw CancellationError()
+            }
+            // Postgres takes the table for a small one, as it does until autovacuum looks at it again.
+            try await upload(1, "small", 5)
+            try await fixture.client.execute("analyze")
+            try await upload(2, "grown", 3_000)
+            let before = try await statistics(inserted: 3_005)
+            for version in 3...7 as ClosedRange<Int64> { try await upload(version, "new-\(version)", 200) }
+            #expect(try await statistics(inserted: 4_005) == before)
+        }
+    }
 }
 
 struct UnstorableUploadTests {
