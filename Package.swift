@@ -115,6 +115,7 @@ let libraries: [Target] = [
     library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage"]),
     library("AccessTokens", ["Ccjose", "Ccrypto", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
+    library("RealmSync", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
     library("StoreSQL", ["Postgres"], embedding: ["Functions", "Migrations"]),
     library(
@@ -270,10 +271,11 @@ let testTargets: [Target] = [
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
     .target(
         name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
-        exclude: ["Cases", "README.md", "Reference", "operators.json", "schemas.json"], swiftSettings: settings),
+        exclude: ["Cases", "README.md", "Realm", "Reference", "operators.json", "schemas.json"],
+        swiftSettings: settings),
     tests("Unit", "DocumentSchemaTests", ["DocumentModel", "DocumentSchema", "Vectors"]),
     .target(
-        name: "FuzzTargets", dependencies: ["DocumentModel", "QueryLanguage", "SyncProtocol"],
+        name: "FuzzTargets", dependencies: ["DocumentModel", "QueryLanguage", "RealmSync", "SyncProtocol"],
         path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests(
         "Unit", "QueryLanguageTests",
@@ -286,6 +288,7 @@ let testTargets: [Target] = [
         swiftSettings: settings),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "Simulation", "SyncEngine"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
+    tests("Unit", "RealmSyncTests", ["Czlib", "DocumentModel", "RealmSync", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(

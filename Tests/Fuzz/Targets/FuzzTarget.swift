@@ -1,10 +1,11 @@
 import DocumentModel
 import QueryLanguage
+import RealmSync
 import SyncProtocol
 
 /// Code that reads bytes from outside. Every input must end in a result or an error; fuzzing finds anything else.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-    case json, bson, filter, update, pipeline, frame
+    case json, bson, filter, update, pipeline, frame, realmChangeset
 
     /// Gives the bytes to the target. A refused input is no fault; a violated invariant ends the process.
     public func run(_ bytes: [UInt8]) async {
@@ -15,6 +16,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .update: update(bytes)
         case .pipeline: await pipeline(bytes)
         case .frame: frame(bytes)
+        case .realmChangeset: realmChangeset(bytes)
         }
     }
 
@@ -95,5 +97,17 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     private func frame(_ bytes: [UInt8]) {
         if let frame = try? DeviceFrame(bytes) { _ = "\(frame)" }
         if let frame = try? GatewayFrame(bytes) { _ = "\(frame)" }
+    }
+
+    private func realmChangeset(_ bytes: [UInt8]) {
+        do throws(ChangesetError) {
+            let encoded = try Changeset(bytes).encoded()
+            guard let again = try? Changeset(encoded) else {
+                preconditionFailure("what was decoded can't be encoded")
+            }
+            require(again.encoded() == encoded, "what was encoded is another changeset")
+        } catch {
+            require((0...bytes.count).contains(error.offset), "an offset outside of the bytes")
+        }
     }
 }
