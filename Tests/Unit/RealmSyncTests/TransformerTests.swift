@@ -1,0 +1,101 @@
+import DocumentModel
+import RealmSync
+import Testing
+
+struct TransformerTests {
+    /// A side of a vector.
+    private static func side(_ vector: Document, _ name: String) throws -> [MergedChangeset] {
+        try vector.documents(name).map { changeset in
+            MergedChangeset(
+                try Changeset(changeset.bytes("changeset")),
+                origin: ChangesetOrigin(
+                    timestamp: UInt64(changeset.integer("origin_timestamp")),
+                    fileIdent: UInt64(changeset.integer("origin_file_ident"))))
+        }
+    }
+
+    /// The seeds of the vectors that don't end as realm-core's merge does.
+    private static func failures(_ name: String, count: Int) throws -> [String] {
+        let vectors = try RealmVectors.objects(name)
+        #expect(vectors.count == count)
+        return try vectors.compactMap { vector in
+            var (theirs, ours) = (try side(vector, "theirs"), try side(vector, "ours"))
+            let seed = vector.integer("seed")
+            var transformer = Transformer()
+            do throws(TransformError) {
+                try transformer.merge(history: &theirs, incoming: &ours)
+            } catch {
+                return vector["error"] == nil ? "\(seed): \(error)" : nil
+            }
+            if let error = vector["error"]?.stringValue { return "\(seed): not refused: \(error)" }
+            let isSame =
+                ours.map { $0.changeset.encoded() } == vector.byteArrays("ours_after")
+                && theirs.map { $0.changeset.encoded() } == vector.byteArrays("theirs_after")
+            return isSame ? nil : "\(seed)"
+        }
+    }
+
+    @Test func `concurrent changesets are merged as realm-core does`() throws {
+        let failures = try Self.failures("transform.jsonl.gz", count: 20_000)
+        #expect(failures.isEmpty, "\(failures.count) of 20,000: \(failures.prefix(20))")
+    }
+
+    @Test func `where realm-core diverges the result is the same`() throws {
+        let failures = try Self.failures("transform-diverging.jsonl.gz", count: 843)
+        #expect(failures.isEmpty, "\(failures.count) of 843: \(failures.prefix(20))")
+    }
+
+    /// A server that integrates each upload by itself stores what others have done in its new form, and reads it again for the next.
+    @Test func `uploads one by one end as realm-core's do`() throws {
+        let vectors = try RealmVectors.objects("transform.jsonl.gz").filter { $0["error"] == nil }
+        var others = 0
+        for vector in vectors where vector.documents("ours").count > 1 {
+            var (theirs, ours) = (try Self.side(vector, "theirs"), try Self.side(vector, "ours"))
+            var transformer = Transformer()
+            for place in ours.indices {
+                var upload = [ours[place]]
+                try transformer.merge(history: &theirs, incoming: &upload)
+                ours[place] = upload[0]
+                theirs = try theirs.map {
+                    $0.isModified ? MergedChangeset(try Changeset($0.changeset.encoded()), origin: $0.origin) : $0
+                }
+            }
+            let expected = vector["one_by_one"]?.documentValue ?? vector
+            if vector["one_by_one"] != nil { others += 1 }
+            #expect(
+                ours.map { $0.changeset.encoded() } == expected.byteArrays("ours_after"), "\(vector.integer("seed"))")
+            #expect(
+                theirs.map { $0.changeset.encoded() } == expected.byteArrays("theirs_after"),
+                "\(vector.integer("seed"))")
+        }
+        #expect(others == 3)
+    }
+
+    /// Many edits of one list on both sides.
+    private static func edits(_ count: Int, fileIdent: UInt64) -> MergedChangeset {
+        var changeset = Changeset()
+        let (table, field) = (changeset.strings.intern("T".utf8), changeset.strings.intern("list".utf8))
+        for size in 0..<UInt32(count) {
+            let path = Path(table: table, key: .int(1), field: field, elements: [.index(0)])
+            changeset.instructions.append(.edit(path, .arrayInsert(.int(7), priorSize: size)))
+        }
+        return MergedChangeset(changeset, origin: ChangesetOrigin(timestamp: 1, fileIdent: fileIdent))
+    }
+
+    @Test func `a merge that needs too much work is refused`() throws {
+        var (history, incoming) = ([Self.edits(3000, fileIdent: 2)], [Self.edits(3000, fileIdent: 3)])
+        let before = [history[0].changeset.encoded(), incoming[0].changeset.encoded()]
+        var transformer = Transformer()
+        let start = ContinuousClock.now
+        let error = #expect(throws: TransformError.self) {
+            try transformer.merge(history: &history, incoming: &incoming)
+        }
+        #expect(error?.code == .tooMuchWork)
+        #expect(transformer.budget == 0)
+        #expect(ContinuousClock.now - start < .seconds(10))
+        #expect([history[0].changeset.encoded(), incoming[0].changeset.encoded()] == before)
+        transformer = Transformer(budget: 10_000_000)
+        try transformer.merge(history: &history, incoming: &incoming)
+        #expect(transformer.budget == 10_000_000 - 9_000_000 - 6000)
+    }
+}
