@@ -1,0 +1,24 @@
+/// Why a client's upload is refused. None of it is integrated then.
+public enum HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The history has no such version, or no longer. Code 209 of the protocol.
+    case badServerVersion(UInt64)
+    /// The versions of the client don't ascend. Code 210 of the protocol.
+    case badClientVersion(UInt64)
+    /// The changeset was made in another file than the one that uploads it. Code 216 of the protocol.
+    case badOriginFileIdent(UInt64)
+    /// A changeset can't be read. Code 212 of the protocol.
+    case unreadable(clientVersion: UInt64, ChangesetError)
+    /// A changeset contradicts the history. Code 212 of the protocol.
+    case contradictory(TransformError)
+
+    public var description: String {
+        switch self {
+        case .badServerVersion(let version): "the history has no version \(version)"
+        case .badClientVersion(let version): "the client's version \(version) isn't newer than the one before"
+        case .badOriginFileIdent(let ident):
+            "a changeset was made in the client file \(ident), not in the one that uploads it"
+        case .unreadable(let version, let error): "the changeset of the client's version \(version): \(error)"
+        case .contradictory(let error): "\(error)"
+        }
+    }
+}
