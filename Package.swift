@@ -115,7 +115,7 @@ let libraries: [Target] = [
     library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage"]),
     library("AccessTokens", ["Ccjose", "Ccrypto", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
-    library("RealmSync", ["DocumentModel"]),
+    library("RealmSync", ["DocumentModel", "Texts"]),
     // Layer 3: the domain on the machine.
     library("StoreSQL", ["Postgres"], embedding: ["Functions", "Migrations"]),
     library(

@@ -14,13 +14,25 @@ extension Changeset {
 }
 
 /// Writes instructions.
-private struct ChangesetEncoder {
+struct ChangesetEncoder {
     private(set) var bytes: [UInt8] = []
     let strings: InternStrings
 
     init(strings: InternStrings) {
         self.strings = strings
         bytes.reserveCapacity(strings.buffer.count * 2 + 64)
+    }
+
+    /// A primary key by itself: with a string in place of its number.
+    static func bytes(of key: PrimaryKey, _ strings: InternStrings) -> [UInt8] {
+        var encoder = ChangesetEncoder(strings: strings)
+        if case .string(let string) = key {
+            encoder.type(.string)
+            encoder.counted(strings.ranges[Int(string.index)])
+        } else {
+            encoder.primaryKey(key)
+        }
+        return encoder.bytes
     }
 
     mutating func internString(_ index: Int) {

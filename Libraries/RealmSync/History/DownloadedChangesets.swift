@@ -31,5 +31,12 @@ public struct DownloadedChangesets: Hashable, Sendable {
     /// The newest of its versions that was integrated: what is acknowledged.
     public var uploadClientVersion: UInt64
     /// Without its own and without empty ones.
-    public var changesets: [DownloadedChangeset]
+    public var changesets: [DownloadedChangeset] = []
+
+    /// Cursors without changesets.
+    public init(serverVersion: UInt64, clientVersion: UInt64, uploadClientVersion: UInt64) {
+        self.serverVersion = serverVersion
+        self.clientVersion = clientVersion
+        self.uploadClientVersion = uploadClientVersion
+    }
 }

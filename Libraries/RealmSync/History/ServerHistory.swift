@@ -148,7 +148,7 @@ public struct ServerHistory: Sendable {
         var download = DownloadedChangesets(
             serverVersion: max(cursor, baseVersion),
             clientVersion: integrated.last { $0.serverVersion <= cursor }?.clientVersion ?? 0,
-            uploadClientVersion: integrated.last?.clientVersion ?? 0, changesets: [])
+            uploadClientVersion: integrated.last?.clientVersion ?? 0)
         var bytes = 0
         for entry in entries.dropFirst(Int(download.serverVersion - baseVersion)) {
             let version = download.serverVersion + 1
