@@ -2,8 +2,6 @@
 struct MergeSide {
     private(set) var changesets: [MergedChangeset]
     var nodes: [MergeNode] = []
-    /// The symbols of each changeset's interned strings.
-    private var symbols: [[UInt32]] = []
     /// The places of table and column instructions.
     private(set) var schema: [Int] = []
     /// The places of erased tables and columns, which concern objects, too.
@@ -24,7 +22,6 @@ struct MergeSide {
                     Self.node(
                         instruction, changeset: number, place: place, origin: merged.origin, symbols, strings, &table))
             }
-            self.symbols.append(symbols)
         }
     }
 

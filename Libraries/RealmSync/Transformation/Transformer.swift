@@ -12,8 +12,9 @@
 /// - Clearing a collection inside of a list doesn't follow the list's elements.
 /// - An erased column loses only `Update`s of the other side.
 public struct Transformer: Sendable {
-    /// The work that merges may still do: the number of pairs of instructions that are compared, plus the number of instructions that
-    /// are read. A merge that needs more is refused, so that a client can't keep the server busy with many edits of one object.
+    /// The work that merges may still do: one for each instruction that is read, and for each pair that is compared one or, if that is
+    /// more, the number of steps of their paths. A merge that needs more is refused, so that a client can't keep the server busy with
+    /// many edits of one object.
     public private(set) var budget: Int
 
     /// The budget of one upload by default, about a quarter of a second.
@@ -60,17 +61,18 @@ public struct Transformer: Sendable {
         var candidates = inner.candidates(for: node)
         while !node.isDiscarded, let other = candidates.next() {
             guard !inner.nodes[other].isDiscarded else { continue }
-            try spend(1)
+            try spend(max(1, min(node.path.count, inner.nodes[other].path.count)))
             let insertion = try MergeRules.merge(&node, &inner.nodes[other])
             guard insertion != .none else { continue }
             if insertion == .beforeFirst, let names = inner.names(of: inner.nodes[other]) {
+                try spend(outer.nodes.count)
                 // The inserted instruction meets the rest of the inner side first, and the one before which it is then meets
                 // all of it again.
                 outer.nodes[place] = node
                 outer.insertErasure(at: place, of: inner.nodes[other], table: names.table, field: names.field)
                 node = outer.nodes[place]
             } else if insertion == .beforeSecond, let names = outer.names(of: node) {
-                try spend(inner.nodes.count)
+                try spend(inner.nodes.count + objectCount)
                 inner.insertErasure(at: other, of: node, table: names.table, field: names.field)
                 inner.group(objectCount: objectCount)
             }
