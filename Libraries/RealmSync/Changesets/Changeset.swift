@@ -23,6 +23,9 @@ public struct ChangesetLimits: Sendable {
     /// The most elements of one path.
     public var pathElements: Int
 
+    /// Those of a changeset that is trusted.
+    static let none = ChangesetLimits(bytes: .max, instructions: .max, strings: .max, pathElements: .max)
+
     /// The defaults: a client sends at most 16 MiB in one message, and nests collections at most 100 deep.
     public init(
         bytes: Int = 16 << 20, instructions: Int = 1_000_000, strings: Int = 100_000, pathElements: Int = 200

@@ -8,6 +8,8 @@ public enum HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
     case badOriginFileIdent(UInt64)
     /// A changeset can't be read. Code 212 of the protocol.
     case unreadable(clientVersion: UInt64, ChangesetError)
+    /// An entry of the history can't be read: a fault of the server.
+    case damagedHistory(serverVersion: UInt64, ChangesetError)
     /// A changeset contradicts the history. Code 212 of the protocol.
     case contradictory(TransformError)
 
@@ -18,6 +20,7 @@ public enum HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badOriginFileIdent(let ident):
             "a changeset was made in the client file \(ident), not in the one that uploads it"
         case .unreadable(let version, let error): "the changeset of the client's version \(version): \(error)"
+        case .damagedHistory(let version, let error): "the version \(version) of the history: \(error)"
         case .contradictory(let error): "\(error)"
         }
     }

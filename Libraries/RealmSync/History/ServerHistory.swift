@@ -39,7 +39,7 @@ public struct ServerHistory: Sendable {
 
     /// A history that begins after a version.
     /// - Parameters:
-    ///   - limits: Those of a changeset that is uploaded.
+    ///   - limits: Those of a changeset that is uploaded; that of instructions holds for all of an upload.
     ///   - budget: The work of one upload, see `Transformer`.
     public init(
         baseVersion: UInt64 = 0, limits: ChangesetLimits = ChangesetLimits(), budget: Int = Transformer.defaultBudget
@@ -58,7 +58,7 @@ public struct ServerHistory: Sendable {
     /// What others have done in the form that differs for a client, by version.
     public func reciprocal(of ident: UInt64) -> [UInt64: [UInt8]] { clients[ident]?.reciprocal ?? [:] }
 
-    /// Appends an entry that needs no merge: one of the server.
+    /// Appends an entry that needs no merge: one of the server. Its bytes have to be a changeset.
     /// - Returns: Its version.
     @discardableResult
     public mutating func append(_ bytes: [UInt8], originTimestamp: UInt64) -> UInt64 {
@@ -74,7 +74,7 @@ public struct ServerHistory: Sendable {
     ) throws(HistoryError) -> ArraySlice<Entry> {
         var client = clients[ident] ?? Client()
         var incoming: [HistoryWindow.Incoming] = [], new: [UploadedChangeset] = []
-        var last = client.clientVersion
+        var last = client.clientVersion, rest = limits
         for upload in uploads where upload.clientVersion > client.clientVersion {
             guard upload.clientVersion > last else { throw .badClientVersion(upload.clientVersion) }
             guard (max(client.base, baseVersion)...version).contains(upload.serverVersion) else {
@@ -83,7 +83,9 @@ public struct ServerHistory: Sendable {
             guard upload.originFileIdent == 0 else { throw .badOriginFileIdent(upload.originFileIdent) }
             last = upload.clientVersion
             let origin = ChangesetOrigin(timestamp: upload.originTimestamp, fileIdent: ident)
-            incoming.append(.init(base: upload.serverVersion, changeset: try changeset(upload, origin)))
+            let changeset = try changeset(upload, origin, limits: rest)
+            rest.instructions -= changeset.changeset.instructions.count
+            incoming.append(.init(base: upload.serverVersion, changeset: changeset))
             new.append(upload)
         }
         guard let base = incoming.map(\.base).min() else { return entries[entries.endIndex...] }
@@ -111,7 +113,7 @@ public struct ServerHistory: Sendable {
     }
 
     private func changeset(
-        _ upload: UploadedChangeset, _ origin: ChangesetOrigin
+        _ upload: UploadedChangeset, _ origin: ChangesetOrigin, limits: ChangesetLimits
     ) throws(HistoryError) -> MergedChangeset {
         do throws(ChangesetError) {
             return MergedChangeset(try Changeset(upload.bytes, limits: limits), origin: origin)
@@ -129,9 +131,11 @@ public struct ServerHistory: Sendable {
             let origin = ChangesetOrigin(timestamp: entry.originTimestamp, fileIdent: entry.fileIdent)
             do throws(ChangesetError) {
                 window.append(
-                    .init(version: version, changeset: MergedChangeset(try Changeset(bytes), origin: origin)))
+                    .init(
+                        version: version,
+                        changeset: MergedChangeset(try Changeset(bytes, limits: .none), origin: origin)))
             } catch {
-                throw .unreadable(clientVersion: entry.clientVersion, error)
+                throw .damagedHistory(serverVersion: version, error)
             }
         }
         return HistoryWindow(window)

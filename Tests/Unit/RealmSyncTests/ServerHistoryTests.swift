@@ -22,6 +22,88 @@ struct ServerHistoryTests {
     }
 }
 
+extension ServerHistoryTests {
+    /// A changeset that creates an object.
+    private static func creation(_ key: Int64) -> [UInt8] {
+        var changeset = Changeset()
+        let table = changeset.strings.intern("T".utf8)
+        changeset.instructions = [
+            .createObject(table: table, .int(key)), .createObject(table: table, .int(key + 1)),
+        ]
+        return changeset.encoded()
+    }
+
+    private static func upload(
+        _ version: UInt64, base: UInt64 = 0, ident: UInt64 = 0, _ bytes: [UInt8]? = nil
+    ) -> UploadedChangeset {
+        UploadedChangeset(
+            clientVersion: version, serverVersion: base, originTimestamp: 1, originFileIdent: ident,
+            bytes: bytes ?? creation(Int64(version)))
+    }
+
+    @Test func `a bad upload is refused as a whole`() throws {
+        var history = ServerHistory(limits: ChangesetLimits(instructions: 5))
+        try #expect(history.integrate([Self.upload(1), Self.upload(3)], from: 2).count == 2)
+        func refusal(_ uploads: [UploadedChangeset]) -> HistoryError? {
+            do throws(HistoryError) {
+                _ = try history.integrate(uploads, from: 2)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(refusal([Self.upload(4, base: 3)]) == .badServerVersion(3))
+        #expect(refusal([Self.upload(5), Self.upload(5)]) == .badClientVersion(5))
+        #expect(refusal([Self.upload(5), Self.upload(4)]) == .badClientVersion(4))
+        #expect(refusal([Self.upload(4, ident: 7)]) == .badOriginFileIdent(7))
+        guard case .unreadable(5, let error) = refusal([Self.upload(4), Self.upload(5, [1])]) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == .truncated)
+        // The instructions of all changesets count.
+        guard case .unreadable(6, let excess) = refusal([Self.upload(4), Self.upload(5), Self.upload(6)]) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(excess.code == .tooLarge)
+        #expect(history.version == 2)
+        #expect(history.clientVersion(of: 2) == 3)
+    }
+
+    @Test func `what a client has acknowledged is no base any more`() throws {
+        var history = ServerHistory(baseVersion: 10)
+        history.append(Self.creation(1), originTimestamp: 5)
+        var erasure = Changeset()
+        erasure.instructions = [.eraseObject(table: erasure.strings.intern("T".utf8), .int(1))]
+        _ = try history.integrate([Self.upload(1, base: 10, erasure.encoded())], from: 2)
+        #expect(history.reciprocal(of: 2).keys.sorted() == [11])
+        history.acknowledge(11, by: 2)
+        #expect(history.reciprocal(of: 2) == [:])
+        #expect(throws: HistoryError.badServerVersion(10)) {
+            try history.integrate([Self.upload(2, base: 10)], from: 2)
+        }
+        _ = try history.integrate([Self.upload(2, base: 11)], from: 2)
+        #expect(history.version == 13)
+    }
+
+    @Test func `a download ends where it is large enough`() throws {
+        var history = ServerHistory()
+        for key in 0..<5 { history.append(Self.creation(Int64(key)), originTimestamp: 1) }
+        _ = try history.integrate([Self.upload(9, base: 5)], from: 2)
+        let size = Self.creation(0).count
+        var download = history.download(for: 2, after: 0, maximumBytes: 2 * size)
+        #expect(download.changesets.map(\.serverVersion) == [1, 2])
+        #expect([download.serverVersion, download.clientVersion, download.uploadClientVersion] == [2, 0, 9])
+        download = history.download(for: 2, after: 2, maximumBytes: 1)
+        #expect(download.changesets.map(\.serverVersion) == [3])
+        download = history.download(for: 2, after: 3)
+        #expect(download.changesets.map(\.serverVersion) == [4, 5])
+        #expect([download.serverVersion, download.clientVersion] == [6, 9])
+        #expect(history.download(for: 3, after: 5).changesets.map(\.originFileIdent) == [2])
+    }
+}
+
 /// A server and its clients, which play a session.
 private struct ModelSession {
     private var server: ServerHistory
