@@ -60,8 +60,9 @@ public struct Transformer: Sendable {
         var node = outer.nodes[place]
         var candidates = inner.candidates(for: node)
         while !node.isDiscarded, let other = candidates.next() {
-            guard !inner.nodes[other].isDiscarded else { continue }
+            // Passing a discarded one costs time, too.
             try spend(max(1, min(node.path.count, inner.nodes[other].path.count)))
+            guard !inner.nodes[other].isDiscarded else { continue }
             let insertion = try MergeRules.merge(&node, &inner.nodes[other])
             guard insertion != .none else { continue }
             if insertion == .beforeFirst, let names = inner.names(of: inner.nodes[other]) {

@@ -94,6 +94,13 @@ struct TransformerTests {
         #expect(transformer.budget == 0)
         #expect(ContinuousClock.now - start < .seconds(10))
         #expect([history[0].changeset.encoded(), incoming[0].changeset.encoded()] == before)
+        // What one side has erased costs time until its end, too.
+        var erasing = [Self.edits(5000, fileIdent: 2)]
+        let table = erasing[0].changeset.strings.intern("T".utf8)
+        erasing[0].changeset.instructions.insert(.eraseObject(table: table, .int(1)), at: 0)
+        var erased = [Self.edits(5000, fileIdent: 3)]
+        transformer = Transformer()
+        #expect(throws: TransformError.self) { try transformer.merge(history: &erasing, incoming: &erased) }
         transformer = Transformer(budget: 10_000_000)
         try transformer.merge(history: &history, incoming: &incoming)
         #expect(transformer.budget == 10_000_000 - 9_000_000 - 6000)
