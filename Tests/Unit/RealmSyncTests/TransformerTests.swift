@@ -1,5 +1,6 @@
 import DocumentModel
 import RealmSync
+import SyncEngine
 import Testing
 
 struct TransformerTests {
@@ -69,6 +70,65 @@ struct TransformerTests {
                 "\(vector.integer("seed"))")
         }
         #expect(others == 3)
+    }
+
+    /// A client merges with the sides exchanged.
+    @Test(arguments: [("transform.jsonl.gz", 20_000), ("transform-diverging.jsonl.gz", 843)])
+    func `client and server come to the same changesets`(name: String, count: Int) throws {
+        let vectors = try RealmVectors.objects(name)
+        #expect(vectors.count == count)
+        for vector in vectors {
+            var (theirs, ours) = (try Self.side(vector, "theirs"), try Self.side(vector, "ours"))
+            let seed = vector.integer("seed")
+            var transformer = Transformer()
+            do throws(TransformError) {
+                try transformer.merge(history: &ours, incoming: &theirs)
+                #expect(vector["error"] == nil, "\(seed)")
+                #expect(ours.map { $0.changeset.encoded() } == vector.byteArrays("ours_after"), "\(seed)")
+                #expect(theirs.map { $0.changeset.encoded() } == vector.byteArrays("theirs_after"), "\(seed)")
+            } catch {
+                #expect(vector["error"] != nil, "\(seed): \(error)")
+            }
+        }
+    }
+
+    @Test(arguments: 1...3 as ClosedRange<UInt64>)
+    func `merging mutations ends in changesets or an error`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed), merged = 0
+        func mutated(_ changesets: [Document]) -> [MergedChangeset] {
+            changesets.compactMap { changeset in
+                var bytes = changeset.bytes("changeset")
+                for _ in 0..<Int.random(in: 0...2, using: &generator) where !bytes.isEmpty {
+                    // A few bits, or a number at an end of its range.
+                    let place = Int.random(in: 0..<bytes.count, using: &generator)
+                    if Bool.random(using: &generator) {
+                        bytes[place] ^= 1 << UInt8.random(in: 0..<7, using: &generator)
+                    } else {
+                        bytes.replaceSubrange(place...place, with: [0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
+                    }
+                }
+                let origin = ChangesetOrigin(
+                    timestamp: UInt64(changeset.integer("origin_timestamp")),
+                    fileIdent: UInt64(changeset.integer("origin_file_ident")))
+                return (try? Changeset(bytes)).map { MergedChangeset($0, origin: origin) }
+            }
+        }
+        for vector in try RealmVectors.objects("transform.jsonl.gz").shuffled(using: &generator).prefix(4000) {
+            var (theirs, ours) = (mutated(vector.documents("theirs")), mutated(vector.documents("ours")))
+            var transformer = Transformer()
+            do throws(TransformError) {
+                try transformer.merge(history: &theirs, incoming: &ours)
+            } catch {
+                #expect(error.code != .tooMuchWork)
+                continue
+            }
+            merged += 1
+            for side in theirs + ours {
+                let encoded = side.changeset.encoded()
+                #expect(try Changeset(encoded).encoded() == encoded)
+            }
+        }
+        #expect(merged > 1000)
     }
 
     /// Many edits of one list on both sides.
