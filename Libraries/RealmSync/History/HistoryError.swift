@@ -10,7 +10,8 @@ public enum HistoryError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(clientVersion: UInt64, ChangesetError)
     /// An entry of the history can't be read: a fault of the server.
     case damagedHistory(serverVersion: UInt64, ChangesetError)
-    /// A changeset contradicts the history. Code 212 of the protocol.
+    /// A changeset contradicts the history, which is code 212 of the protocol; or merging takes too much work, after which the client
+    /// has to be reset.
     case contradictory(TransformError)
 
     public var description: String {

@@ -2,6 +2,8 @@
 struct SymbolTable {
     private var strings: [Bytes: UInt32] = [:]
     private var objects: [ObjectIdentity: Int] = [:]
+    /// The bytes of all strings that were looked up.
+    private(set) var lookedUpBytes = 0
 
     /// Bytes that are hashed at once; an array hashes each by itself.
     private struct Bytes: Hashable {
@@ -22,6 +24,7 @@ struct SymbolTable {
 
     /// The number of a string.
     mutating func symbol(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        lookedUpBytes += bytes.count
         let next = UInt32(strings.count)
         return { (known: inout UInt32?) in
             if let known { return known }

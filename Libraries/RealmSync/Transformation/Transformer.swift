@@ -12,13 +12,16 @@
 /// - Clearing a collection inside of a list doesn't follow the list's elements.
 /// - An erased column loses only `Update`s of the other side.
 public struct Transformer: Sendable {
-    /// The work that merges may still do: one for each instruction that is read, and for each pair that is compared one or, if that is
-    /// more, the number of steps of their paths. A merge that needs more is refused, so that a client can't keep the server busy with
+    /// The work that merges may still do: one for each changeset, instruction and interned string that is read, and for each pair of
+    /// instructions that is compared one or, if that is more, the number of steps of their paths. A merge that needs more is refused, so that a client can't keep the server busy with
     /// many edits of one object.
     public private(set) var budget: Int
 
     /// The budget of one upload by default, about a quarter of a second.
     public static let defaultBudget = 5_000_000
+
+    /// How many bytes of strings are looked up for one unit of work.
+    private static let bytesPerUnit = 64
 
     /// - Parameter budget: The work that merges may do altogether.
     public init(budget: Int = Self.defaultBudget) { self.budget = budget }
@@ -29,10 +32,9 @@ public struct Transformer: Sendable {
         history: inout [MergedChangeset], incoming: inout [MergedChangeset]
     ) throws(TransformError) {
         var table = SymbolTable()
-        try spend(
-            history.reduce(0) { $0 + $1.changeset.instructions.count }
-                + incoming.reduce(0) { $0 + $1.changeset.instructions.count })
+        try spend(history.reduce(0) { $0 + cost(of: $1) } + incoming.reduce(0) { $0 + cost(of: $1) })
         var outer = MergeSide(history, &table), inner = MergeSide(incoming, &table)
+        try spend(table.lookedUpBytes / Self.bytesPerUnit)
         inner.group(objectCount: table.objectCount)
         var place = 0
         while place < outer.nodes.count {
@@ -41,6 +43,11 @@ public struct Transformer: Sendable {
         }
         history = outer.merged()
         incoming = inner.merged()
+    }
+
+    /// What reading a changeset costs.
+    private func cost(of merged: MergedChangeset) -> Int {
+        1 + merged.changeset.instructions.count + merged.changeset.strings.ranges.count
     }
 
     private mutating func spend(_ work: Int) throws(TransformError) {

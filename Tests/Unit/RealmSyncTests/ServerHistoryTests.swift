@@ -71,6 +71,22 @@ extension ServerHistoryTests {
         #expect(history.clientVersion(of: 2) == 3)
     }
 
+    /// Each change of the base merges with all of the history after it.
+    @Test func `an upload can't have its work done again and again`() throws {
+        var history = ServerHistory()
+        var large = Changeset()
+        for number in 0..<20_000 { _ = large.strings.intern("string \(number)".utf8) }
+        large.instructions = [.eraseObject(table: InternString(index: 0), .int(1))]
+        for _ in 0..<10 { history.append(large.encoded(), originTimestamp: 1) }
+        let uploads = (1...1000).map { Self.upload($0, base: $0 % 2) }
+        let error = #expect(throws: HistoryError.self) { try history.integrate(uploads, from: 2) }
+        guard case .contradictory(let reason) = error else {
+            Issue.record("another error")
+            return
+        }
+        #expect(reason.code == .tooMuchWork)
+    }
+
     @Test func `what a client has acknowledged is no base any more`() throws {
         var history = ServerHistory(baseVersion: 10)
         history.append(Self.creation(1), originTimestamp: 5)
