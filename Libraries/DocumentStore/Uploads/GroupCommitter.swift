@@ -201,7 +201,7 @@ public final class GroupCommitter: Service {
                 }
             }
             state.queues[lane] = left.isEmpty && batch.isEmpty ? nil : left
-            if !batch.isEmpty { return .commit(batch) }
+            if !batch.isEmpty { return .commit(Self.inTurns(batch)) }
             state.running.remove(lane)
             guard let pauseEnd, !left.isEmpty, state.pausing.insert(lane).inserted else { return .end }
             return .pause(until: pauseEnd)
@@ -212,6 +212,18 @@ public final class GroupCommitter: Service {
                 throwing: DocumentStoreError(.overloaded, "the user's changesets take too much processor time"))
         }
         return step
+    }
+
+    /// The batch with the first upload of each user before the second ones, since it may be committed before all are decided.
+    private static func inTurns(_ batch: [Waiting]) -> [Waiting] {
+        var counts: [ExactText: Int] = [:]
+        let turns = batch.map { waiting in
+            let turn = counts[ExactText(waiting.upload.user), default: 0]
+            counts[ExactText(waiting.upload.user)] = turn + 1
+            return (turn, waiting)
+        }
+        if counts.count == 1 { return batch }
+        return turns.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     private func sender(of upload: Upload, in lane: Lane) -> UInt64 {
