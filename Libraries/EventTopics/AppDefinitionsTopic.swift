@@ -24,7 +24,7 @@ extension AppDefinitionEvent: EventPayload {
 
     public static let topic = Topic<AppDefinitionEvent>(
         "app-definitions", "Which version of each app is deployed.", partitions: 1, cleanup: .compact, key: "{app}",
-        types: [deployedType], writers: [.tool], readers: Topics.services)
+        types: [deployedType], writers: [.auth, .tool], readers: Topics.services)
 
     public var key: String { app }
     public var type: String { Self.deployedType }

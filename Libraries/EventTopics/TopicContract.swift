@@ -78,7 +78,8 @@ public struct Topic<Payload: EventPayload>: Sendable {
 public enum Topics {
     /// Their contracts, by name.
     public static let all: [TopicContract] = [
-        AppDefinitionEvent.topic.contract, AuthEvent.topic.contract, DocumentChangesEvent.topic.contract,
+        AppDefinitionEvent.topic.contract, AuditEvent.topic.contract, AuthEvent.topic.contract,
+        DocumentChangesEvent.topic.contract,
         FenceAck.topic.contract, MediaEvent.topic.contract, MediaJob.topic.contract, GrantsEvent.topic.contract,
         PermissionRequest.topic.contract, PresenceEvent.topic.contract, PushRegistrationEvent.topic.contract,
         RevocationReceipt.topic.contract,

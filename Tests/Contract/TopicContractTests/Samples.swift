@@ -33,6 +33,18 @@ enum Samples {
             Sample("signing-key", signingKey),
             Sample("app-deployed", AppDefinitionEvent(app: "rchat", version: 7, time: time)),
             Sample("trigger-failed", triggerFailure),
+            Sample(
+                "audit-recorded",
+                AuditEvent(
+                    id: "66a0c2a10000000000000009", app: "rchat", token: "66a0c2a10000000000000008",
+                    tokenName: "ada@build-1", role: "users", action: "user.disable",
+                    target: "64f0c2a10000000000000001", outcome: "done", address: "198.51.100.7", time: time)),
+            Sample(
+                "audit-refused",
+                AuditEvent(
+                    id: "66a0c2a1000000000000000a", app: "*", token: "66a0c2a10000000000000008",
+                    tokenName: "ada@build-1", role: "users", action: "audit.read", outcome: "AdminRoleMissing",
+                    address: "198.51.100.7", time: time)),
         ]
 
     private static let time: Int64 = 1_763_724_316_123
