@@ -21,6 +21,7 @@ extension AppRegistry {
                 ON CONFLICT (app, name) DO UPDATE SET value = excluded.value
                 """, [.text(app), .text(name), .text(sealed)])
             try await Self.countChange(of: app, in: transaction)
+            try await recording(transaction)
         }
     }
 
@@ -30,6 +31,7 @@ extension AppRegistry {
             try await transaction.execute(
                 "DELETE FROM partita.app_secrets WHERE app = $1 AND name = $2", [.text(app), .text(name)])
             try await Self.countChange(of: app, in: transaction)
+            try await recording(transaction)
         }
     }
 

@@ -9,14 +9,21 @@ public struct AppRegistry: Sendable {
     let client: PostgresClient
     let keys: KeyRing
     private let historyBytes: Int
+    let recording: @Sendable (PostgresTransaction) async throws -> Void
 
     /// - Parameters:
     ///   - keys: the keys that secrets are encrypted with; without a key no secret can be set.
     ///   - historyBytes: the most bytes that the versions of an app take in the database, compressed as Postgres stores them.
-    public init(client: PostgresClient, keys: KeyRing = .empty, historyBytes: Int = AppRegistry.historyBytes) {
+    ///   - recording: writes a record of what an operator does, in the transaction of the change: deploying and removing an app, setting
+    ///     and removing a secret, pausing and resuming a trigger.
+    public init(
+        client: PostgresClient, keys: KeyRing = .empty, historyBytes: Int = AppRegistry.historyBytes,
+        recording: @escaping @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) {
         self.client = client
         self.keys = keys
         self.historyBytes = historyBytes
+        self.recording = recording
     }
 
     /// Creates or updates the tables. Safe when several processes start at once.
@@ -45,6 +52,7 @@ public struct AppRegistry: Sendable {
             ).decode((Int64, Bool).self)
             let (version, isRemoved) = current.first ?? (0, true)
             try await alongside(transaction)
+            try await recording(transaction)
             let others = try await Self.store(definition.files.otherFiles, of: definition.id, in: transaction)
             let present = isRemoved ? nil : try await load(definition.id, version, from: transaction)
             if let present, present.definition.files == definition.files,
@@ -107,11 +115,15 @@ public struct AppRegistry: Sendable {
     /// - Returns: whether it was deployed.
     @discardableResult
     public func remove(_ app: String) async throws -> Bool {
-        try await client.execute(
-            """
-            UPDATE partita.apps SET version = version + 1, is_removed = true, deployed_at = now()
-            WHERE id = $1 AND NOT is_removed
-            """, [.text(app)]) > 0
+        try await client.withTransaction { transaction in
+            let count = try await transaction.execute(
+                """
+                UPDATE partita.apps SET version = version + 1, is_removed = true, deployed_at = now()
+                WHERE id = $1 AND NOT is_removed
+                """, [.text(app)])
+            if count > 0 { try await recording(transaction) }
+            return count > 0
+        }
     }
 
     /// The versions of all deployed apps, by id.

@@ -23,7 +23,10 @@ extension AppRegistry {
                 INSERT INTO partita.paused_triggers AS p (app, trigger, paused_by) VALUES ($1, $2, $3)
                 ON CONFLICT (app, trigger) DO UPDATE SET is_resuming = false WHERE p.is_resuming
                 """, [.text(app), .text(name), .text(by)])
-            if count > 0 { try await Self.countPauses(of: app, in: transaction) }
+            if count > 0 {
+                try await Self.countPauses(of: app, in: transaction)
+                try await recording(transaction)
+            }
             return count > 0
         }
     }
@@ -36,7 +39,10 @@ extension AppRegistry {
             let count = try await transaction.execute(
                 "UPDATE partita.paused_triggers SET is_resuming = true WHERE app = $1 AND trigger = $2",
                 [.text(app), .text(name)])
-            if count > 0 { try await Self.countPauses(of: app, in: transaction) }
+            if count > 0 {
+                try await Self.countPauses(of: app, in: transaction)
+                try await recording(transaction)
+            }
             return count > 0
         }
     }
