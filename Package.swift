@@ -185,11 +185,12 @@ let services: [Target] =
     service(
         "Auth", executable: "auth",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypt", "Ccrypto", "Csodium", "DocumentModel",
+            "AccessTokens", "AppDefinition", "AppDeployment", "AppRegistry", "Ccrypt", "Ccrypto", "Csodium",
+            "DocumentModel",
             "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
             "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
-            "ServiceBootstrap", "ServiceEngines",
+            "ServiceBootstrap", "ServiceEngines", "SyncEngine",
         ], embedding: ["Migrations", "Throttle/Scripts"])
     + service(
         "Permissions", executable: "permissions",

@@ -272,3 +272,8 @@ private struct ExplanationText {
         lines.append(line)
     }
 }
+
+extension Value {
+    /// The key text of a value that a person has given: one that isn't in the format of key texts is a string, as most keys are.
+    public static func keyText(given text: String) -> String { Value(keyText: text) == nil ? "s:" + text : text }
+}

@@ -1,5 +1,5 @@
 public import AppDefinition
-public import AppRegistry
+import AppRegistry
 public import Archives
 import DocumentModel
 import Foundation
@@ -7,11 +7,23 @@ import Foundation
 extension AppDeployments {
     /// The files of a deployed app, byte for byte as they were deployed.
     public struct Export: Sendable {
-        public let app: DeployedApp
+        public let version: Int64
+        /// When it was deployed, in milliseconds since 1970.
+        public let deployedAt: Int64
         /// The files with their bytes, sorted by path.
         public let files: [(path: String, bytes: [UInt8])]
         /// What the operator decided at the deployment, which no file says.
         public let choices: DeploymentChoices
+
+        /// Creates an export; the parameters are described at the properties.
+        public init(
+            version: Int64, deployedAt: Int64, files: [(path: String, bytes: [UInt8])], choices: DeploymentChoices
+        ) {
+            self.version = version
+            self.deployedAt = deployedAt
+            self.files = files
+            self.choices = choices
+        }
     }
 
     /// The files of an app's version.
@@ -22,7 +34,8 @@ extension AppDeployments {
     public func export(_ app: String, version number: Int64? = nil) async throws -> Export {
         try await prepare()
         let (deployed, files) = try await registry.version(number, of: app)
-        return Export(app: deployed, files: files.original, choices: files.choices)
+        return Export(
+            version: deployed.version, deployedAt: deployed.deployedAt, files: files.original, choices: files.choices)
     }
 
     /// Writes an export.
@@ -52,6 +65,6 @@ extension AppDeployments {
 
     /// An export as an archive in memory. The same version makes the same bytes.
     public static func archive(_ export: Export, as format: ArchiveWriter.Format) throws(ArchiveError) -> [UInt8] {
-        try ArchiveWriter(format).archive(export.files, time: Int(export.app.deployedAt / 1000))
+        try ArchiveWriter(format).archive(export.files, time: Int(export.deployedAt / 1000))
     }
 }

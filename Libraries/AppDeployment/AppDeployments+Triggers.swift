@@ -3,6 +3,39 @@ import AppRegistry
 import DocumentModel
 
 extension AppDeployments {
+    /// A trigger of a deployed app, as operators see it.
+    public struct TriggerState: Sendable {
+        public let name: String
+        /// `enabled`, `disabled` by the app's files, `catching up` after a pause, or `paused by` whom.
+        public let state: String
+        public let function: String
+        /// The dead letters that weren't replayed.
+        public let deadLetters: Int64
+    }
+
+    /// The triggers of a deployed app, in the order of its definition.
+    /// - Throws: `DeploymentError` with code `appUnknown`.
+    public func triggers(of app: String) async throws -> [TriggerState] {
+        let deployed = try await deployed(app)
+        let rows =
+            try await hasTable("trigger_failures")
+            ? try await client.query(
+                """
+                select trigger, count(*) from partita.trigger_failures
+                where app = $1 and replayed_at is null group by trigger
+                """, [.text(app)]
+            ).decode((String, Int64).self) : []
+        let failures = Dictionary(rows.map { (ExactText($0.0), $0.1) }, uniquingKeysWith: +)
+        return deployed.definition.triggers.map { trigger in
+            let pause = deployed.pause(of: trigger.name)
+            return TriggerState(
+                name: trigger.name,
+                state: trigger.isDisabled
+                    ? "disabled" : pause.map { $0.isResuming ? "catching up" : "paused by \($0.by)" } ?? "enabled",
+                function: trigger.functionName, deadLetters: failures[ExactText(trigger.name)] ?? 0)
+        }
+    }
+
     /// Pauses a trigger of an app: it no longer runs, after at most some seconds. Deployments don't end the pause.
     ///
     /// What happens meanwhile is kept for ``resumeTrigger(_:of:)``, unless the trigger's configuration says `skip_catchup_events`.

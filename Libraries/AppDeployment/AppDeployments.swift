@@ -80,7 +80,7 @@ public struct AppDeployments: Sendable {
 
     /// The deployed version of an app.
     /// - Throws: `DeploymentError` with code `appUnknown`.
-    func deployed(_ app: String) async throws -> DeployedApp {
+    public func deployed(_ app: String) async throws -> DeployedApp {
         guard let deployed = try await registry.load(app) else {
             let ids = try await registry.versions().keys.sorted().map(\.text)
             throw DeploymentError(

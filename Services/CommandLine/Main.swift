@@ -13,7 +13,8 @@ enum Main {
             IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
             ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,
             UsersImportCommand.command,
-        ] + UserCommands.all + APIKeyCommands.all + [
+        ] + UserCommands.all + APIKeyCommands.all + AdminTokenCommands.all + [
+            AuditCommand.command,
             CheckCommand.command, PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command,
             LogsCommand.command, TriggersCommand.command, TriggerPauseCommands.pause, TriggerPauseCommands.resume,
             DocumentsFindCommand.command, DocumentsCountCommand.command,

@@ -9,6 +9,7 @@ import Kafka
 import Lifecycle
 import Logging
 import Postgres
+import Secrets
 import ServiceEngines
 import SyncEngine
 
@@ -20,6 +21,8 @@ struct Tool: Sendable {
     /// The replication factor of topics; `nil` is the broker's default.
     let replication: Int?
     let registry: AppRegistry
+    /// The keys that secrets are encrypted with.
+    let keys: KeyRing
     let loops: LoopGroup
 
     /// Runs `body` with clients that are closed afterwards.
@@ -59,7 +62,7 @@ struct Tool: Sendable {
                 postgres: client,
                 kafka: try EngineSettings.kafka(try configuration.engines(), as: "partita"),
                 pool: configuration.pool, replication: EngineSettings.replication(try configuration.engines()),
-                registry: AppRegistry(client: client, keys: configuration.keys), loops: loops)
+                registry: AppRegistry(client: client, keys: configuration.keys), keys: configuration.keys, loops: loops)
             _ = try await client.query("select 1")
             return try await body(tool)
         }
@@ -73,8 +76,12 @@ struct Tool: Sendable {
         {
             return app
         }
-        let ids = versions.keys.sorted().map(\.text)
-        throw ToolError(
+        throw Self.noApp(id, among: versions.keys.sorted().map(\.text))
+    }
+
+    /// - Parameter ids: those of the deployed apps.
+    static func noApp(_ id: String?, among ids: [String]) -> ToolError {
+        ToolError(
             (id.map { "no app \($0) is deployed" } ?? (ids.isEmpty ? "no app is deployed" : "--app is missing"))
                 + (ids.isEmpty ? "; `partita app deploy` deploys one" : "; there are: \(ids.joined(separator: ", "))"))
     }
@@ -87,11 +94,13 @@ struct Tool: Sendable {
         return (store, app)
     }
 
+    /// Who runs the tool, and where.
+    static var `operator`: String { "\(NSUserName())@\(ProcessInfo.processInfo.hostName)" }
+
     /// What operators do with apps, as whoever runs the tool.
     var deployments: AppDeployments {
         AppDeployments(
-            client: postgres, registry: registry, loop: loops.next(),
-            operator: "\(NSUserName())@\(ProcessInfo.processInfo.hostName)",
+            client: postgres, registry: registry, loop: loops.next(), operator: Self.operator,
             publish: { send in try await withProducer { try await send($0) } })
     }
 

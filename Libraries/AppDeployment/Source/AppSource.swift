@@ -45,6 +45,18 @@ public enum AppSource {
         return bytes
     }
 
+    /// All files of an archive that was made of an export, or of an app's files, as they are in it.
+    /// - Throws: `DeploymentError` with code `sourceUnreadable`.
+    public static func originals(
+        ofArchive bytes: [UInt8], named name: String
+    ) throws -> [(path: String, bytes: [UInt8])] {
+        do {
+            return try ArchiveReader(limits: limits).files(of: bytes) { _ in true }.map { ($0.path, $0.bytes) }
+        } catch {
+            throw DeploymentError(.sourceUnreadable, "\(name): \(error.message)")
+        }
+    }
+
     /// Reads an app from an archive in memory. Nothing is written.
     /// - Parameter name: the archive's name, for messages.
     /// - Throws: as `files(at:choices:)`.

@@ -11,5 +11,6 @@ extension AccountStore {
             (4, "one-lease", PackageResources._004_one_lease_sql),
             (5, "redirects", PackageResources._005_redirects_sql),
             (6, "push-registrations", PackageResources._006_push_registrations_sql),
+            (7, "administration", PackageResources._007_administration_sql),
         ])
 }

@@ -5,6 +5,12 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
     /// The names that clients know (`error_code`), each with its status.
     enum Code: String, CaseIterable, Sendable {
         case accountNameInUse = "AccountNameInUse"
+        case adminAPIOff = "AdminAPIOff"
+        case adminAppForbidden = "AdminAppForbidden"
+        case adminRoleMissing = "AdminRoleMissing"
+        case adminTokenExpired = "AdminTokenExpired"
+        case adminTokenNotFound = "AdminTokenNotFound"
+        case adminTokenRevoked = "AdminTokenRevoked"
         case apiKeyAlreadyExists = "APIKeyAlreadyExists"
         case apiKeyNotFound = "APIKeyNotFound"
         case appNotFound = "AppNotFound"
@@ -18,6 +24,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
         case invalidSession = "InvalidSession"
         case missingAuthReq = "MissingAuthReq"
         case missingParameter = "MissingParameter"
+        case secretNotFound = "SecretNotFound"
         case sessionNotFound = "SessionNotFound"
         case serviceUnavailable = "ServiceUnavailable"
         case tooManyRequests = "TooManyRequests"
@@ -28,9 +35,14 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
 
         var status: Int {
             switch self {
-            case .authError, .domainNotAllowed, .invalidPassword, .invalidSession, .missingAuthReq: 401
-            case .userDisabled: 403
-            case .appNotFound, .authProviderNotFound, .apiKeyNotFound, .sessionNotFound, .userNotFound: 404
+            case .adminTokenExpired, .adminTokenRevoked, .authError, .domainNotAllowed, .invalidPassword,
+                .invalidSession,
+                .missingAuthReq:
+                401
+            case .adminAppForbidden, .adminRoleMissing, .userDisabled: 403
+            case .adminAPIOff, .adminTokenNotFound, .appNotFound, .authProviderNotFound, .apiKeyNotFound,
+                .secretNotFound, .sessionNotFound, .userNotFound:
+                404
             case .accountNameInUse, .apiKeyAlreadyExists: 409
             case .tooManyRequests: 429
             case .serviceUnavailable: 503

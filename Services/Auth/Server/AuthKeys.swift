@@ -13,8 +13,14 @@ public enum AuthKeys {
         "sync.url", schemes: ["ws", "wss"], "The base URL of sync that clients are given; by default that for HTTP."
     ).optional
     static let adminToken = ConfigurationKey<String>.string(
-        "admin.token", isSecret: true, "Guards the admin API; without one that API is off."
+        "admin.token", isSecret: true,
+        "A token of the administration API with the role users, for all apps; `partita admin-tokens create` makes others."
     ).optional
+    static let adminAPI = ConfigurationKey<Bool>.bool(
+        "admin.api", default: true, "Serves the administration API; without it, only the tool on Postgres administers.")
+    static let auditRetention = ConfigurationKey<Duration>.duration(
+        "audit.retention", default: .seconds(400 * 86_400), range: .seconds(86_400)...(.seconds(3660 * 86_400)),
+        "How long records of the audit log are kept.")
     static let accessTokenLifetime = ConfigurationKey<Duration>.duration(
         "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...ShutOut.longestToken,
         "How long an access token is good for.")
@@ -91,7 +97,7 @@ public enum AuthKeys {
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [
         redisPrefix.description, publicURL.description, syncURL.description,
-        adminToken.description, accessTokenLifetime.description,
+        adminToken.description, adminAPI.description, auditRetention.description, accessTokenLifetime.description,
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
         smtpURL.description,
         mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,

@@ -60,6 +60,10 @@ public enum AuthServer {
                 store: store,
                 leases: WorkLeases("push-registrations", holder: engines.instance, client: engines.postgres)),
             producer: engines.events, sweepInterval: .seconds(1), logger: logger)
+        let audit = Outbox(
+            AuditOutbox(
+                store: store, leases: WorkLeases("audit", holder: engines.instance, client: engines.postgres)),
+            producer: engines.events, sweepInterval: .seconds(1), logger: logger)
         let hosts = FunctionHostPool(
             configuration: try FunctionHostPool.Configuration(
                 hosts: configuration[AuthKeys.functionHosts], configuration),
@@ -120,7 +124,16 @@ public enum AuthServer {
             push: PushRoutes(
                 support: support, accounts: accounts, sessions: sessions, wakeOutbox: { pushes.wake() }),
             admin: AdminRoutes(
-                support: support, accounts: accounts, users: users, token: configuration[AuthKeys.adminToken])
+                access: AdminAccess(
+                    tokens: AdminTokens(client: engines.postgres, clock: clock), throttle: throttle,
+                    configured: configuration[AuthKeys.adminToken], clock: clock),
+                store: store, clock: clock, isOn: configuration[AuthKeys.adminAPI],
+                administration: { [engines] name, loop, recording in
+                    Administration(
+                        client: engines.postgres, keys: engines.keys, loop: loop, operator: name, clock: clock,
+                        wakeOutbox: { outbox.wake() }, recording: recording,
+                        publish: { send in try await send(engines.events) })
+                }, wakeOutbox: { audit.wake() }, logger: logger)
         ).add(to: &context.router)
         context.http.cors = cors(engines.apps)
         context.readiness.add("signing-keys") { try keys.check() }
@@ -128,7 +141,12 @@ public enum AuthServer {
             HashingThreads(hasher: hasher),
             engines.service(migrations: [AccountStore.migrations]) {
                 try await keys.requireReadable()
-                return [hosts, keys, outbox, pushes, AccountCleaner(store: store, clock: clock, logger: logger)]
+                return [
+                    hosts, keys, outbox, pushes, audit,
+                    AccountCleaner(
+                        store: store, clock: clock, auditRetention: configuration[AuthKeys.auditRetention],
+                        logger: logger),
+                ]
             },
         ]
     }

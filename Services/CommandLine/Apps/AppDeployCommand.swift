@@ -1,7 +1,6 @@
 import AppDefinition
 import AppDeployment
 import DocumentModel
-import SyncEngine
 
 /// `partita app deploy DIRECTORY`.
 enum AppDeployCommand {
@@ -12,19 +11,20 @@ enum AppDeployCommand {
         parameters: ["DIRECTORY"],
         options: AppSource.options + deploymentOptions + [
             Command.Option(
-                "dry-run", "change nothing; say what the deployment would do to stored documents and to devices"),
-            LocalConfiguration.option,
-        ]
+                "dry-run", "change nothing; say what the deployment would do to stored documents and to devices")
+        ] + AdminSession.options
     ) { arguments in
         var options = try options(of: arguments)
         options.isDryRun = arguments.has("dry-run")
         let chosen = options
         let files = try AppSource.files(try arguments.required("DIRECTORY"), arguments)
-        let result = try await Tool.run(try LocalConfiguration(arguments: arguments)) {
-            try await $0.deployments.deploy(files, chosen)
+        let result = try await AdminSession.run(arguments) { try await $0.deploy(files, chosen) }
+        show(result)
+        if let refusal = result["refusal"] {
+            throw ToolError(
+                "the deployment would be refused: \(refusal["error_code"]?.stringValue ?? ""): \(refusal["error"]?.stringValue ?? "")"
+            )
         }
-        show(result, isDryRun: chosen.isDryRun)
-        if let refusal = result.refusal { throw ToolError("the deployment would be refused: \(refusal)") }
     }
 
     /// The options of each command that deploys.
@@ -54,29 +54,14 @@ enum AppDeployCommand {
         return options
     }
 
-    /// A line for each collection that says whether it is synced, and if not, why; no lines for an app that doesn't
-    /// sync.
-    static func syncReport(of definition: AppDefinition) -> [String] {
-        guard definition.sync != nil else { return [] }
-        return definition.collections.map { "\($0.database).\($0.name) is \(definition.syncVerdict(of: $0))" }
+    /// Prints what a deployment returns.
+    static func show(_ result: Document) {
+        for warning in result.texts("warnings") { Progress.line(warning) }
+        for line in result.texts("lines") { Output.line(Output.shown(line)) }
     }
+}
 
-    static func show(_ result: AppDeployments.Outcome, isDryRun: Bool = false) {
-        for warning in result.warnings { Progress.line(warning) }
-        for line in result.impact.lines { Output.line(Output.shown(line)) }
-        if isDryRun {
-            return Output.line(
-                "\(result.definition.id): nothing was changed; "
-                    + (result.impact.lines.isEmpty ? "no stored document is concerned" : "see above")
-                    + (result.app.map { "; version \($0.version) is deployed" } ?? "; it isn't deployed"))
-        }
-        for line in result.report + syncReport(of: result.definition) { Output.line(line) }
-        let version = result.app.map { "\($0.version)" } ?? "?"
-        let services = result.serviceCount == 1 ? "1 service has it" : "\(result.serviceCount) services have it"
-        Output.line(
-            result.isNew
-                ? "\(result.definition.id) version \(version) is deployed"
-                    + (result.serviceCount > 0 ? "; \(services)" : "")
-                : "\(result.definition.id) is unchanged, version \(version)")
-    }
+extension Document {
+    /// The texts of a list.
+    func texts(_ name: String) -> [String] { (self[name]?.arrayValue ?? []).compactMap(\.stringValue) }
 }

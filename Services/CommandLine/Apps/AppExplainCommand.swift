@@ -1,4 +1,4 @@
-import AppDeployment
+import Auth
 import DocumentModel
 
 /// `partita app explain`.
@@ -10,25 +10,20 @@ enum AppExplainCommand {
             Command.appOption, .init("user", value: "ID", "the user's id; required"),
             .init("partition", value: "VALUE", "the partition's value; required"),
             .init("document", value: "ID", "also say where the document with this _id is"),
-            Output.option, LocalConfiguration.option,
-        ]
+            Output.option,
+        ] + AdminSession.options
     ) { arguments in
         let (user, partition) = (try arguments.requiredValue("user"), try arguments.requiredValue("partition"))
-        let document = arguments.value("document")
-        let explanation = try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            try await tool.deployments.explain(
-                try await tool.app(arguments.app).id, user: user, partition: Value.keyText(given: partition),
-                document: document.map(Value.keyText(given:)))
+        let explanation = try await AdminSession.run(arguments) { session in
+            try await session.document(
+                AdminCall(
+                    .explain, ["app": try await session.app(arguments.app)],
+                    query: ["user": user, "partition": partition, "document": arguments.value("document")]))
         }
         if arguments.has("json") {
-            Output.line(ExtendedJSON.print(.document(explanation.document), mode: .relaxed))
+            Output.line(ExtendedJSON.print(explanation["steps"] ?? .null, mode: .relaxed))
         } else {
-            for line in explanation.lines { Output.line(Output.shown(line)) }
+            for line in explanation.texts("lines") { Output.line(Output.shown(line)) }
         }
     }
-}
-
-extension Value {
-    /// The key text of a value that a user has given: one that isn't in the format of key texts is a string, as most keys are.
-    static func keyText(given text: String) -> String { Value(keyText: text) == nil ? "s:" + text : text }
 }

@@ -1,4 +1,4 @@
-import AppDeployment
+import Auth
 import DocumentModel
 import Foundation
 
@@ -14,22 +14,20 @@ enum AppRemoveCommand {
             .init(
                 "wait", value: "SECONDS",
                 "how long to wait for a deployment of the app (default: 60), and for services to stop it (10)"),
-            LocalConfiguration.option,
-        ]
+        ] + AdminSession.options
     ) { arguments in
         let app = try arguments.required("APP")
         let deletesDocuments = arguments.has("documents")
         let seconds = try arguments.int("wait", in: 0...3600)
-        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let count = try await tool.deployments.documentCount(of: app)
+        try await AdminSession.run(arguments) { session in
+            let about = try await session.document(AdminCall(.showApp, ["app": app]))
+            let count = Int(about["documents"]?.int64Value ?? 0)
             if !arguments.has("yes") { try confirm(app, count, deletesDocuments: deletesDocuments) }
-            let removal = try await tool.deployments.remove(
-                app, deletesDocuments: deletesDocuments, lockLimit: .seconds(seconds ?? 60),
-                serviceLimit: .seconds(seconds ?? 10), waiting: { Progress.line($0 + "; waiting") })
-            for warning in removal.warnings { Progress.line(warning) }
+            let removal = try await session.remove(app, deletesDocuments: deletesDocuments, wait: seconds)
+            for warning in removal.texts("warnings") { Progress.line(warning) }
             Output.line(
                 deletesDocuments
-                    ? "\(app) is removed, and \(removal.deletedDocuments) documents are deleted; its users, secrets, history and media stay"
+                    ? "\(app) is removed, and \(removal["deletedDocuments"]?.int64Value ?? 0) documents are deleted; its users, secrets, history and media stay"
                     : "\(app) is removed; its \(count) documents, its users, secrets and history stay")
         }
     }

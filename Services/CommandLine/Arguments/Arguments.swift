@@ -2,6 +2,7 @@
 struct Arguments: Sendable {
     private let command: Command
     private var values: [String: String] = [:]
+    private var repeated: [String: [String]] = [:]
     private var positional: [String] = []
 
     /// - Throws: `UsageError` with the mistake and the command's usage.
@@ -27,6 +28,7 @@ struct Arguments: Sendable {
             } else {
                 throw UsageError("--\(name) needs a value\nusage: \(command.usage)")
             }
+            repeated[name, default: []].append(values[name] ?? "")
         }
         let needed = command.parameters.filter { !$0.hasSuffix("?") }.count
         guard positional.count >= needed else {
@@ -39,6 +41,9 @@ struct Arguments: Sendable {
 
     /// The value of an option, `nil` when it isn't given.
     func value(_ option: String) -> String? { values[option] }
+
+    /// All values of an option that may be repeated.
+    func all(_ option: String) -> [String] { repeated[option] ?? [] }
 
     /// The value of an option that must be given.
     func requiredValue(_ option: String) throws(UsageError) -> String {

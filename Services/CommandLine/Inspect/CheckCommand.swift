@@ -1,31 +1,28 @@
+import Auth
 import DocumentModel
-import DocumentStore
-import SyncEngine
 
 /// `partita check`.
 enum CheckCommand {
     static let command = Command(
         name: "check",
         summary: "Check that documents, partitions, revisions and history agree; may run beside a working system",
-        options: [Command.appOption, Output.option, LocalConfiguration.option]
+        options: [Command.appOption, Output.option] + AdminSession.options
     ) { arguments in
         let isJSON = arguments.has("json")
-        let count = try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let app = try await tool.app(arguments.app)
-            let findings = try await StoreCheck(AppStorage(app.definition), on: tool.postgres).findings()
+        let count = try await AdminSession.run(arguments) { session in
+            let app = try await session.app(arguments.app)
+            let answer = try await session.document(AdminCall(.check, ["app": app]))
+            let findings = (answer["findings"]?.arrayValue ?? []).compactMap(\.documentValue)
             for finding in findings {
+                func text(_ name: String) -> String { finding[name]?.stringValue ?? "" }
                 Output.row(
-                    [
-                        "code": .string(finding.code.rawValue), "count": .int64(Int64(finding.count)),
-                        "example": .string(finding.example), "meaning": .string(finding.meaning),
-                        "remedy": .string(finding.remedy),
-                    ], isJSON: isJSON,
+                    finding, isJSON: isJSON,
                     """
-                    \(finding.code.rawValue) (\(finding.count)): \(finding.meaning); for example \(finding.example)
-                    remedy: \(finding.remedy)
+                    \(text("code")) (\(finding["count"]?.int64Value ?? 0)): \(text("meaning")); for example \(text("example"))
+                    remedy: \(text("remedy"))
                     """)
             }
-            if findings.isEmpty, !isJSON { Output.line("the documents of \(app.id) are consistent") }
+            if findings.isEmpty, !isJSON { Output.line("the documents of \(app) are consistent") }
             return findings.count
         }
         if count > 0 { throw ToolError("\(count) findings") }

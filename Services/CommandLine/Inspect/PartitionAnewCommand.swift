@@ -1,3 +1,4 @@
+import AppDeployment
 import DocumentModel
 import DocumentStore
 

@@ -1,5 +1,4 @@
-import AppDefinition
-import AppRegistry
+import Auth
 import DocumentModel
 import EventTopics
 import Postgres
@@ -12,38 +11,35 @@ enum TriggersCommand {
             Command.appOption,
             .init("failures", "list the dead letters"),
             .init("replay", value: "NUMBER", "run the trigger again for a dead letter"),
-            Output.option, LocalConfiguration.option,
-        ]
+            Output.option,
+        ] + AdminSession.options
     ) { arguments in
         let number = try arguments.int("replay", in: 1...Int.max)
+        guard number != nil || arguments.has("failures") else { return try await list(arguments) }
+        guard arguments.value("server") == nil else {
+            throw UsageError("dead letters are listed and replayed by Postgres, not by --server")
+        }
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let app = try await tool.app(arguments.app)
             if let number {
                 try await replay(number, app: app.id, tool: tool)
-            } else if arguments.has("failures") {
-                try await listFailures(app.id, tool: tool, isJSON: arguments.has("json"))
             } else {
-                try await list(app, tool: tool, isJSON: arguments.has("json"))
+                try await listFailures(app.id, tool: tool, isJSON: arguments.has("json"))
             }
         }
     }
 
-    private static func list(_ app: DeployedApp, tool: Tool, isJSON: Bool) async throws {
-        let rows = try await tool.postgres.query(
-            "select trigger, count(*) from partita.trigger_failures where app = $1 and replayed_at is null group by trigger",
-            [.text(app.id)])
-        let failures = Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self).map { ($0, $1) })
-        for trigger in app.definition.triggers {
-            let pause = app.pause(of: trigger.name)
-            let state =
-                trigger.isDisabled
-                ? "disabled" : pause.map { $0.isResuming ? "catching up" : "paused by \($0.by)" } ?? "enabled"
-            let count = failures[trigger.name] ?? 0
-            Output.row(
-                [
-                    "trigger": .string(trigger.name), "state": .string(state),
-                    "function": .string(trigger.functionName), "deadLetters": .int64(count),
-                ], isJSON: isJSON, "\(trigger.name)  \(state)  runs \(trigger.functionName)  \(count) dead letters")
+    private static func list(_ arguments: Arguments) async throws {
+        try await AdminSession.run(arguments) { session in
+            let list = try await session.document(
+                AdminCall(.listTriggers, ["app": try await session.app(arguments.app)]))
+            for trigger in (list["triggers"]?.arrayValue ?? []).compactMap(\.documentValue) {
+                func text(_ name: String) -> String { trigger[name]?.stringValue ?? "" }
+                Output.row(
+                    trigger, isJSON: arguments.has("json"),
+                    "\(text("trigger"))  \(text("state"))  runs \(text("function"))  \(trigger["deadLetters"]?.int64Value ?? 0) dead letters"
+                )
+            }
         }
     }
 

@@ -1,5 +1,7 @@
+import ChildProcesses
 import DocumentModel
 import EventTopics
+import Foundation
 import PartitaClient
 import TestSupport
 import Testing
@@ -104,7 +106,21 @@ extension EndToEnd {
                 "PUT", "/gcm/registration", Array(#"{"registrationToken": "a-token"}"#.utf8),
                 try await ada.accessToken(on: system))
             #expect(noted.status == 204, "\(noted.text)")
+            try await administer(system)
             for device in [ada, ben] { try await device.close() }
+        }
+
+        /// Pauses and resumes a trigger by the administration API, which records the calls and announces the app's new state.
+        private func administer(_ system: RunningSystem) async throws {
+            let made = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"),
+                ["admin-tokens", "create", "--role", "triggers", "--data", system.directory])
+            for act in ["pause", "resume"] {
+                let answer = try await HTTPCaller(root: system.publicURL, system: system).send(
+                    "PUT", "/api/admin/v1/apps/topicuse/triggers/registered/\(act)", [],
+                    made.output.trimmingCharacters(in: .whitespacesAndNewlines))
+                #expect(answer.status == 204, "\(answer.text)")
+            }
         }
 
         /// Adds the topics in the services' metrics. A reader appears as soon as it runs, a writer when it has written.

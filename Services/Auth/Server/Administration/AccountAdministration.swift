@@ -1,8 +1,8 @@
 public import DocumentModel
 public import Postgres
 
-/// The users of an app for its operators, straight on the tables of auth: as its HTTP interface for administrators, without a running
-/// service. A running one publishes the events within a second or so.
+/// The users of an app for its operators, straight on the tables of auth, with or without a running service. A running one publishes the
+/// events within a second or so.
 public struct AccountAdministration: Sendable {
     private let accounts: Accounts
     private let ends: SessionEnds
@@ -10,7 +10,18 @@ public struct AccountAdministration: Sendable {
     private let app: String
 
     public init(client: PostgresClient, app: String, clock: WallClock = .system) {
-        accounts = Accounts(store: AccountStore(client: client), wakeOutbox: {}, clock: clock)
+        self.init(client: client, app: app, clock: clock, wakeOutbox: {}, recording: { _ in })
+    }
+
+    /// - Parameters:
+    ///   - wakeOutbox: has events published at once.
+    ///   - recording: as in `AccountStore`.
+    init(
+        client: PostgresClient, app: String, clock: WallClock, wakeOutbox: @escaping @Sendable () -> Void,
+        recording: @escaping @Sendable (PostgresTransaction) async throws -> Void
+    ) {
+        accounts = Accounts(
+            store: AccountStore(client: client, recording: recording), wakeOutbox: wakeOutbox, clock: clock)
         ends = SessionEnds(accounts: accounts)
         users = Users(accounts: accounts, ends: ends)
         self.app = app

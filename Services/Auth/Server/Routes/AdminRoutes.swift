@@ -1,75 +1,140 @@
+import AppDeployment
 import DocumentModel
+import EventLoop
+import EventTopics
 import HTTPServer
+import Logging
+import Postgres
 
-/// Users for administrators, guarded by the configured token; off where there is none.
+/// The administration API. Every call of a known token is in the audit log: what changes something, in the transaction of the change.
 struct AdminRoutes: Sendable {
-    let support: RouteSupport
-    let accounts: Accounts
-    let users: Users
-    /// What a caller has to show; without one the API is off.
-    let token: String?
+    let access: AdminAccess
+    let store: AccountStore
+    let clock: WallClock
+    let isOn: Bool
+    /// What the caller of a name does; the argument writes the record of an act, in its transaction.
+    let administration:
+        @Sendable (
+            _ operator: String, _ loop: EventLoop,
+            _ recording: @escaping @Sendable (PostgresTransaction) async throws -> Void
+        ) -> Administration
+    /// Has waiting records published soon.
+    let wakeOutbox: @Sendable () -> Void
+    let logger: Logger
+    private let archives = Locked(0)
 
-    private static let pageLimit = 500
+    /// Apps that are unpacked and compared at a time, since each takes memory for all its files.
+    private static let archiveLimit = 2
+    /// Texts of the caller in a record are cut off after so many bytes.
+    private static let textLimit = 200
 
-    /// Adds the routes under `/api/admin/v1/apps/:app/users`.
+    init(
+        access: AdminAccess, store: AccountStore, clock: WallClock, isOn: Bool,
+        administration:
+            @escaping @Sendable (
+                String, EventLoop, @escaping @Sendable (PostgresTransaction) async throws -> Void
+            ) -> Administration,
+        wakeOutbox: @escaping @Sendable () -> Void, logger: Logger
+    ) {
+        self.access = access
+        self.store = store
+        self.clock = clock
+        self.isOn = isOn
+        self.administration = administration
+        self.wakeOutbox = wakeOutbox
+        self.logger = logger
+    }
+
+    /// Adds the routes of all actions.
     func add(to router: inout HTTPRouter) {
-        let limit = RouteSupport.bodyLimit
-        router.use { request, next in
-            try checkToken(request)
-            return try await next(request)
-        }
-        router.get("") { try await list($0) }
-        router.get("/:user") { try await get($0) }
-        router.delete("/:user") { try await delete($0) }
-        router.delete("/:user/sessions") { try await revokeSessions($0) }
-        router.put("/:user/disable", bodyLimit: limit) { try await setDisabled($0, true) }
-        router.put("/:user/enable", bodyLimit: limit) { try await setDisabled($0, false) }
-    }
-
-    private func checkToken(_ request: HTTPRequest) throws {
-        guard let token = token, !token.isEmpty else {
-            throw AuthError(.missingAuthReq, "the admin API is off: no admin token is configured")
-        }
-        let shown = request.headers["authorization"] ?? ""
-        // Digests have one length, so the comparison doesn't show the token's length.
-        guard Sodium.areEqual(Sodium.digest("Bearer " + token), Sodium.digest(shown)) else {
-            throw AuthError(.missingAuthReq, "the admin token is wrong or missing")
+        for action in AdminAction.allCases {
+            let (method, template) = action.route
+            router.on(
+                method, template, bodyLimit: action.takesArchive ? AppSource.archiveLimit : RouteSupport.bodyLimit
+            ) { try await respond(to: $0, action) }
         }
     }
 
-    private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let limit = request.query["limit"].map(Int.init) ?? 50
-        guard let limit, (1...Self.pageLimit).contains(limit) else {
-            throw AuthError(.invalidParameter, "limit is from 1 to \(Self.pageLimit)")
+    private func respond(to request: HTTPRequest, _ action: AdminAction) async throws -> HTTPResponse {
+        guard isOn else { throw AuthError(.adminAPIOff, "the administration API is off (admin.api)") }
+        let caller = try await access.caller(of: request)
+        var call = AdminCall(action, request)
+        let app = action == .readAudit ? call.text("app") : call.parameter("app")
+        var record = AuditEvent(
+            id: ObjectId().hexString, app: (app ?? "*").shortened(to: Self.textLimit), token: caller.tokenId,
+            tokenName: caller.name, role: caller.role(for: action), action: action.rawValue,
+            target: call.subject?.shortened(to: Self.textLimit), outcome: "done", address: request.remoteAddress.ip,
+            time: clock.now())
+        do {
+            try caller.require(action, app: app)
+            if action == .readAudit, caller.isForOneApp, app == nil { call.add("app", caller.app) }
+            let done = record
+            let administration = administration("\(caller.name)@\(request.remoteAddress.ip)", request.loop) {
+                try await AccountTables(sql: $0).append(done)
+            }
+            var answer = try await perform(call, with: administration)
+            if action == .listApps, caller.isForOneApp { answer.keepApp(caller.app) }
+            // Unless it was written with the act.
+            try await store.tables.append(record)
+            wakeOutbox()
+            return Self.response(answer)
+        } catch {
+            let refusal = AdminRefusal.answer(to: error)
+            record.id = ObjectId().hexString
+            let other = error is CancellationError ? "ClientClosedRequest" : "InternalServerError"
+            record.outcome = refusal?.code ?? other
+            await note(record)
+            guard var refusal else { throw error }
+            // The message may name the other apps.
+            if caller.isForOneApp, refusal.code == AuthError.Code.appNotFound.rawValue {
+                refusal.message = "no app \(caller.app) is deployed"
+            }
+            throw refusal
         }
-        let page = try await accounts.tables.users(
-            of: try support.app(request).id, after: request.query["after"] ?? "", limit: limit)
-        return RouteSupport.json(["users": .array(page.map { .document($0.administrativeDocument) })])
     }
 
-    private func get(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let id = try request.parameters.require("user")
-        guard let user = try await accounts.tables.user(id, of: try support.app(request).id) else {
-            throw AuthError(.userNotFound, "user not found")
+    private func perform(_ call: AdminCall, with administration: Administration) async throws -> AdminAnswer {
+        guard call.action.takesArchive else { return try await administration.perform(call) }
+        let isFree = archives.withLock { count in
+            guard count < Self.archiveLimit else { return false }
+            count += 1
+            return true
         }
-        return RouteSupport.json(user.administrativeDocument)
+        guard isFree else {
+            throw AuthError(
+                .serviceUnavailable, "\(Self.archiveLimit) apps are being deployed or compared; try again later",
+                retryAfter: 5)
+        }
+        defer { archives.withLock { $0 -= 1 } }
+        return try await administration.perform(call)
     }
 
-    private func delete(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await users.delete(
-            try request.parameters.require("user"), app: try support.app(request).id)
-        return .noContent
+    /// Writes the record of a call that was refused, also when the caller has left.
+    private func note(_ record: AuditEvent) async {
+        let written = await Task { try await store.tables.append(record) }.result
+        wakeOutbox()
+        if case .failure(let error) = written {
+            logger.error(
+                "a refused call isn't in the audit log",
+                metadata: ["action": "\(record.action)", "token": "\(record.token)", "error": "\(error)"])
+        }
     }
 
-    private func revokeSessions(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await users.revokeSessions(
-            try request.parameters.require("user"), app: try support.app(request).id)
-        return .noContent
+    private static func response(_ answer: AdminAnswer) -> HTTPResponse {
+        guard let archive = answer.archive else { return answer.document.map { RouteSupport.json($0) } ?? .noContent }
+        let about = ExtendedJSON.print(answer.document ?? Document(), mode: .relaxed)
+        return HTTPResponse(
+            headers: [
+                "Content-Type": "application/x-tar", "Cache-Control": "no-store",
+                "Partita-Export": AdminCall.escaped(about),
+            ], body: archive)
     }
+}
 
-    private func setDisabled(_ request: HTTPRequest, _ isDisabled: Bool) async throws -> HTTPResponse {
-        try await users.setDisabled(
-            isDisabled, try request.parameters.require("user"), app: try support.app(request).id)
-        return .noContent
+extension AdminAnswer {
+    /// Leaves only one app in the list of apps.
+    fileprivate mutating func keepApp(_ app: String) {
+        let apps = document?["apps"]?.arrayValue ?? []
+        document?["apps"] = .array(apps.filter { $0["app"]?.stringValue?.hasSameBytes(as: app) == true })
     }
 }

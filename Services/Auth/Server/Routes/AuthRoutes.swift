@@ -32,7 +32,7 @@ struct AuthRoutes: Sendable {
                 session.add(to: &router)
                 account.redirects.addCallback(to: &router)
             }
-            router.group("/api/admin/v1/apps/:app/users") { admin.add(to: &$0) }
+            admin.add(to: &router)
         }
     }
 

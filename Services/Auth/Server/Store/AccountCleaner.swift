@@ -6,6 +6,8 @@ import Logging
 struct AccountCleaner: Service {
     let store: AccountStore
     let clock: WallClock
+    /// How long records of the audit log are kept.
+    let auditRetention: Duration
     let logger: Logger
 
     private static let interval = Duration.seconds(3600)
@@ -19,6 +21,8 @@ struct AccountCleaner: Service {
                 do {
                     try await store.tables.deletePublished(before: clock.now() - Self.retention)
                     try await store.tables.deleteExpired(now: clock.now())
+                    try await store.tables.deleteAudit(
+                        before: clock.now() - auditRetention.components.seconds * 1000)
                 } catch {
                     logger.warning("old rows can't be deleted", metadata: ["error": "\(error)"])
                 }

@@ -3,8 +3,15 @@ import Postgres
 /// Accounts in Postgres.
 struct AccountStore: Sendable {
     private let client: PostgresClient
+    private let recording: @Sendable (PostgresTransaction) async throws -> Void
 
-    init(client: PostgresClient) { self.client = client }
+    /// - Parameter recording: writes a record of what an administrator does, in the transaction of the change.
+    init(
+        client: PostgresClient, recording: @escaping @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) {
+        self.client = client
+        self.recording = recording
+    }
 
     /// The tables outside of a transaction: each statement commits on its own.
     var tables: AccountTables { AccountTables(sql: client) }
@@ -13,7 +20,11 @@ struct AccountStore: Sendable {
     nonisolated(nonsending) func transaction<Result>(
         _ body: nonisolated(nonsending) (AccountTables) async throws -> Result
     ) async throws -> Result {
-        try await client.withTransaction { transaction in try await body(AccountTables(sql: transaction)) }
+        try await client.withTransaction { transaction in
+            let result = try await body(AccountTables(sql: transaction))
+            try await recording(transaction)
+            return result
+        }
     }
 }
 

@@ -14,6 +14,7 @@ struct AttemptThrottle: Sendable {
         case signIn = "sign-in"
         case register, function, token, mail
         case apiKey = "api-key"
+        case admin
     }
 
     /// The caller of an attempt.

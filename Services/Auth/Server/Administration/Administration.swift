@@ -1,0 +1,132 @@
+public import AppDeployment
+import AppRegistry
+public import DocumentModel
+import DocumentStore
+public import EventLoop
+public import EventStream
+import EventTopics
+public import Postgres
+public import Secrets
+import ServiceEngines
+
+/// What administrators do: for the tool on Postgres, and for the administration API. Rights are the caller's business.
+public struct Administration: Sendable {
+    let client: PostgresClient
+    let keys: KeyRing
+    let clock: WallClock
+    private let wakeOutbox: @Sendable () -> Void
+    private let recording: @Sendable (PostgresTransaction) async throws -> Void
+    let registry: AppRegistry
+    public let deployments: AppDeployments
+
+    /// - Parameters:
+    ///   - keys: with which secrets are encrypted.
+    ///   - recording: writes a record of an act, in its transaction.
+    ///   - operator, publish: as in `AppDeployments`.
+    public init(
+        client: PostgresClient, keys: KeyRing, loop: EventLoop, operator: String, clock: WallClock = .system,
+        wakeOutbox: @escaping @Sendable () -> Void = {},
+        recording: @escaping @Sendable (PostgresTransaction) async throws -> Void = { _ in },
+        publish: @escaping @Sendable (_ send: @Sendable (EventProducer) async throws -> Void) async throws -> Void
+    ) {
+        self.client = client
+        self.keys = keys
+        self.clock = clock
+        self.wakeOutbox = wakeOutbox
+        self.recording = recording
+        registry = AppRegistry(client: client, keys: keys, recording: recording)
+        deployments = AppDeployments(
+            client: client, registry: registry, loop: loop, operator: `operator`, publish: publish)
+    }
+
+    /// Does what a call asks for.
+    ///
+    /// - Throws: `AuthError`, `DeploymentError`, `AppRegistryError`, `AppDefinitionError`: the call is refused.
+    public func perform(_ call: AdminCall) async throws -> AdminAnswer {
+        switch call.action {
+        case .listApps, .showApp, .deploy, .history, .diff, .rollBack, .export, .remove, .check, .explain:
+            try await performOnApp(call)
+        case .listUsers, .showUser, .exportUser, .deleteUser, .disableUser, .enableUser, .listSessions, .endSessions,
+            .endSession:
+            try await performOnUsers(call)
+        case .listSecrets, .setSecret, .removeSecret: try await performOnSecrets(call)
+        case .listTriggers, .pauseTrigger, .resumeTrigger: try await performOnTriggers(call)
+        case .readAudit: try await readAudit(call)
+        }
+    }
+
+    // MARK: Users
+
+    private static let pageLimit: Int64 = 500
+
+    private func performOnUsers(_ call: AdminCall) async throws -> AdminAnswer {
+        let app = try await deployments.deployed(call.app).id
+        let users = AccountAdministration(
+            client: client, app: app, clock: clock, wakeOutbox: wakeOutbox, recording: recording)
+        if call.action == .listUsers {
+            let limit = try call.number("limit", in: 1...Self.pageLimit) ?? 50
+            let page = try await users.list(after: call.text("after") ?? "", limit: Int(limit))
+            return AdminAnswer(["users": .array(page.map(Value.document))])
+        }
+        let name = call.parameter("user") ?? ""
+        guard let id = try await users.id(of: name) else {
+            throw AuthError(.userNotFound, "no user has the id or the e-mail address \(name)")
+        }
+        switch call.action {
+        case .showUser: return AdminAnswer(try await users.user(id))
+        case .exportUser: return AdminAnswer(try await users.export(id))
+        case .listSessions:
+            return AdminAnswer(["sessions": .array(try await users.sessions(ofUser: id).map(Value.document))])
+        case .deleteUser: try await users.delete(id)
+        case .endSessions: try await users.endSessions(ofUser: id)
+        case .endSession: try await users.endSession(call.parameter("session") ?? "", ofUser: id)
+        default: try await users.setDisabled(call.action == .disableUser, id)
+        }
+        return AdminAnswer()
+    }
+
+    // MARK: Triggers
+
+    private func performOnTriggers(_ call: AdminCall) async throws -> AdminAnswer {
+        let name = call.parameter("trigger") ?? ""
+        switch call.action {
+        case .pauseTrigger: try await deployments.pauseTrigger(name, of: call.app)
+        case .resumeTrigger: try await deployments.resumeTrigger(name, of: call.app)
+        default:
+            let triggers = try await deployments.triggers(of: call.app)
+            return AdminAnswer([
+                "triggers": .array(
+                    triggers.map {
+                        [
+                            "trigger": .string($0.name), "state": .string($0.state), "function": .string($0.function),
+                            "deadLetters": .int64($0.deadLetters),
+                        ]
+                    })
+            ])
+        }
+        return AdminAnswer()
+    }
+
+    // MARK: Audit log
+
+    private func readAudit(_ call: AdminCall) async throws -> AdminAnswer {
+        let since = try call.text("since").map { text throws(AuthError) in
+            guard let time = ISODate.milliseconds(text) else {
+                throw AuthError(.invalidParameter, "since is a time such as 2026-01-31T12:00:00Z, not \(text)")
+            }
+            return time
+        }
+        let rows = try await AccountTables(sql: client).audit(
+            app: call.text("app"), since: since ?? .min,
+            after: try call.number("after", in: 0...Int64.max) ?? 0,
+            limit: Int(try call.number("limit", in: 1...Self.pageLimit) ?? 50))
+        return AdminAnswer([
+            "records": .array(
+                rows.map { row in
+                    var record: Document = ["number": .int64(row.number), "id": .string(row.event.id)]
+                    record.fields += row.event.encoded().fields
+                    return .document(record)
+                })
+        ])
+    }
+}
