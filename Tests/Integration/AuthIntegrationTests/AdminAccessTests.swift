@@ -9,7 +9,7 @@ import Testing
 @testable import Auth
 
 /// Who may call what of the administration API, and what the audit log says about it.
-@Suite struct AdminAccessTests {
+@Suite(.serialized) struct AdminAccessTests {
     private func tokens() async throws -> AdminTokens {
         AdminTokens(client: try await AuthFixture.shared().postgres)
     }
@@ -207,6 +207,28 @@ import Testing
         #expect(try await call(.rollBack, app, token: token, query: ["to": "99"]).code == "version-unknown")
         #expect(try await call(.rollBack, app, token: token, query: ["dryRun": "yes"]).code == "InvalidParameter")
         #expect(try await call(.export, app, token: token, query: ["version": "x"]).code == "InvalidParameter")
+    }
+
+    @Test func `long calls leave connections for users`() async throws {
+        let fixture = try await AuthFixture.shared()
+        // The second service has no other administrator.
+        let app = fixture.later(try await fixture.app())
+        let token = try await token(.deploy, .readOnly)
+        try await fixture.server.engines.postgres.withConnection { connection in
+            // As another process that deploys.
+            _ = try await connection.query(
+                "select pg_advisory_lock(hashtextextended('partita.deployment ' || $1, 0))", [.text(app.app)])
+            try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<6 {
+                    group.addTask { try await call(.remove, app, token: token, query: ["wait": "3"]).code }
+                }
+                let codes = try await group.reduce(into: []) { $0.append($1) }
+                #expect(codes.count { $0 == "ServiceUnavailable" } == 4, "\(codes)")
+                #expect(codes.count { $0 == "deployment-running" } == 2, "\(codes)")
+            }
+            try await connection.runScript("select pg_advisory_unlock_all()")
+        }
+        #expect(try await call(.check, app, token: token).status == 200)
     }
 
     private actor Received {

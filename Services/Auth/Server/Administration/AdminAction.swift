@@ -79,4 +79,12 @@ public enum AdminAction: String, CaseIterable, Sendable {
 
     /// Whether the body is an app's archive.
     var takesArchive: Bool { self == .deploy || self == .diff }
+
+    /// Whether it may hold a connection to Postgres, or an app's files in memory, for long.
+    var isLong: Bool {
+        switch self {
+        case .deploy, .diff, .rollBack, .export, .remove, .check, .explain: true
+        default: false
+        }
+    }
 }

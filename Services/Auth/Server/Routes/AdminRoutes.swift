@@ -21,10 +21,10 @@ struct AdminRoutes: Sendable {
     /// Has waiting records published soon.
     let wakeOutbox: @Sendable () -> Void
     let logger: Logger
-    private let archives = Locked(0)
+    private let longCalls = Locked(0)
 
-    /// Apps that are unpacked and compared at a time, since each takes memory for all its files.
-    private static let archiveLimit = 2
+    /// Long calls at a time: users who sign in need the connections to Postgres, and the memory.
+    private static let longCallLimit = 2
     /// Texts of the caller in a record are cut off after so many bytes.
     private static let textLimit = 200
 
@@ -94,18 +94,19 @@ struct AdminRoutes: Sendable {
     }
 
     private func perform(_ call: AdminCall, with administration: Administration) async throws -> AdminAnswer {
-        guard call.action.takesArchive else { return try await administration.perform(call) }
-        let isFree = archives.withLock { count in
-            guard count < Self.archiveLimit else { return false }
+        guard call.action.isLong else { return try await administration.perform(call) }
+        let isFree = longCalls.withLock { count in
+            guard count < Self.longCallLimit else { return false }
             count += 1
             return true
         }
         guard isFree else {
             throw AuthError(
-                .serviceUnavailable, "\(Self.archiveLimit) apps are being deployed or compared; try again later",
+                .serviceUnavailable,
+                "\(Self.longCallLimit) long calls are running (deployments, comparisons, checks); try again later",
                 retryAfter: 5)
         }
-        defer { archives.withLock { $0 -= 1 } }
+        defer { longCalls.withLock { $0 -= 1 } }
         return try await administration.perform(call)
     }
 
