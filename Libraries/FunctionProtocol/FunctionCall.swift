@@ -5,10 +5,12 @@ public struct FunctionCall: Sendable {
     /// The number of the call in its host.
     public var id: Int64
     public var function: String
-    public var arguments: [Value]
+    /// As a text, since only the script reads them.
+    public var arguments: FunctionArguments
     /// The contents of `context`: `user`, `values`, `environment` {tag, values}, `app` {id, name}, `runningAsSystem`, `request`,
-    /// and `systemFunctions`: those that always run as the system.
-    public var context: Document
+    /// and `systemFunctions`: those that always run as the system. The text of a document in Extended JSON, since only the script reads
+    /// it.
+    public var context: String
     /// The CPU time after which the run is ended, in seconds.
     public var cpuLimit: Double
     /// The CPU time, in seconds, after which a run that has had no effect and no output yet is ended, so that it can start again in a
@@ -26,7 +28,7 @@ public struct FunctionCall: Sendable {
     public var givesResponse: Bool
 
     public init(
-        id: Int64, function: String, arguments: [Value], context: Document, cpuLimit: Double,
+        id: Int64, function: String, arguments: FunctionArguments, context: String, cpuLimit: Double,
         sharedLimit: Double? = nil, turn: ExactText = "", seed: Int64? = nil, now: Int64? = nil,
         givesResponse: Bool = false
     ) {

@@ -14,12 +14,13 @@ extension HostRequest {
         case .call(let call):
             var document: Document = [
                 "type": .string("call"), "id": .int64(call.id), "function": .string(call.function),
-                "arguments": .array(call.arguments), "context": .document(call.context),
+                "arguments": .string(call.arguments.text), "context": .string(call.context),
                 "cpuLimit": .double(call.cpuLimit), "turn": .string(call.turn.text),
             ]
             document["sharedLimit"] = call.sharedLimit.map { .double($0) }
             document["seed"] = call.seed.map { .int64($0) }
             document["now"] = call.now.map { .int64($0) }
+            if call.arguments.isPlain { document["plain"] = true }
             if call.givesResponse { document["response"] = true }
             return document
         case .answer(let call, let ordinal, .success(let value)):
@@ -49,8 +50,9 @@ extension HostRequest {
             self = .call(
                 FunctionCall(
                     id: try document.integer("id"), function: try document.text("function"),
-                    arguments: document["arguments"]?.arrayValue ?? [],
-                    context: document["context"]?.documentValue ?? [:],
+                    arguments: FunctionArguments(
+                        text: try document.text("arguments"), isPlain: document["plain"]?.boolValue ?? false),
+                    context: try document.text("context"),
                     cpuLimit: document["cpuLimit"]?.doubleValue ?? 1,
                     sharedLimit: document["sharedLimit"]?.doubleValue,
                     turn: ExactText(document["turn"]?.stringValue ?? ""), seed: document["seed"]?.int64Value,

@@ -7,10 +7,18 @@ import CJavaScriptCore
 public final class JavaScriptContext {
     /// A function that scripts can call with strings; it returns a string or, for `nil`, `undefined`.
     public typealias HostFunction = ([String]) -> String?
+    /// What a host function returns to the script that called it.
+    public enum Answer {
+        case undefined
+        case text(String)
+        /// The value of a source, evaluated in the script's context.
+        case value(of: JavaScriptSource)
+    }
 
     private let machine: JavaScriptVirtualMachine
     private let context: JSGlobalContextRef
-    private let hostClass: JSClassRef
+    /// The object with the functions that `call` calls; `nil`: the global object.
+    private var entries: JSObjectRef?
     /// The CPU time of scripts in this context, in seconds.
     public private(set) var cpuTime = 0.0
     /// The CPU time after which a script is ended, in seconds. It may be changed while the script runs.
@@ -23,41 +31,73 @@ public final class JavaScriptContext {
     public private(set) var memoryGrowth = 0
 
     public init(_ machine: JavaScriptVirtualMachine) throws(JavaScriptError) {
+        guard let context = JSGlobalContextCreateInGroup(machine.group, nil)
+        else { throw JavaScriptError(code: .engine, message: "JavaScriptCore can't create a context") }
+        self.machine = machine
+        self.context = context
+    }
+
+    deinit {
+        if let entries { JSValueUnprotect(context, entries) }
+        JSGlobalContextRelease(context)
+    }
+
+    /// Owned by the JavaScript object, whose finalizer releases it.
+    private final class Box {
+        let function: ([String]) -> Answer
+        init(_ function: @escaping ([String]) -> Answer) { self.function = function }
+    }
+
+    /// The class of functions that call the host; made once and never released.
+    private nonisolated(unsafe) static let hostClass: JSClassRef? = {
         var definition = kJSClassDefinitionEmpty
         definition.callAsFunction = { context, function, _, count, arguments, exception in
             guard let context, let raw = JSObjectGetPrivate(function) else { return nil }
             let box = Unmanaged<Box>.fromOpaque(raw).takeUnretainedValue()
             let texts = (0..<count).map { JavaScriptText.text(arguments?[$0], in: context) ?? "" }
-            guard let answer = box.function(texts) else { return JSValueMakeUndefined(context) }
-            return JavaScriptText.value(answer, in: context)
+            switch box.function(texts) {
+            case .undefined: return JSValueMakeUndefined(context)
+            case .text(let text): return JavaScriptText.value(text, in: context)
+            case .value(let source): return JSScriptEvaluate(context, source.script, nil, exception)
+            }
         }
         definition.finalize = { object in
             if let raw = JSObjectGetPrivate(object) { Unmanaged<Box>.fromOpaque(raw).release() }
         }
-        guard let hostClass = JSClassCreate(&definition), let context = JSGlobalContextCreateInGroup(machine.group, nil)
-        else { throw JavaScriptError(code: .engine, message: "JavaScriptCore can't create a context") }
-        self.machine = machine
-        self.context = context
-        self.hostClass = hostClass
-    }
+        return JSClassCreate(&definition)
+    }()
 
-    deinit {
-        JSGlobalContextRelease(context)
-        JSClassRelease(hostClass)
-    }
-
-    /// Owned by the JavaScript object, whose finalizer releases it.
-    private final class Box {
-        let function: HostFunction
-        init(_ function: @escaping HostFunction) { self.function = function }
+    private func object(of function: @escaping ([String]) -> Answer) -> JSObjectRef {
+        JSObjectMake(context, Self.hostClass, Unmanaged.passRetained(Box(function)).toOpaque())
     }
 
     /// Defines a global function that calls the host.
     public func define(_ name: String, _ function: @escaping HostFunction) {
-        let object = JSObjectMake(context, hostClass, Unmanaged.passRetained(Box(function)).toOpaque())
+        let object = object { words in function(words).map { .text($0) } ?? .undefined }
         JavaScriptText.withString(name) {
             JSObjectSetProperty(context, JSContextGetGlobalObject(context), $0, object, 0, nil)
         }
+    }
+
+    /// Evaluates a source whose value is a function, and calls that with a function that calls the host. It returns an object with the
+    /// functions that `call` calls from then on; scripts have access to none of these.
+    public func begin(
+        with source: JavaScriptSource, host: @escaping ([String]) -> Answer
+    ) throws(JavaScriptError) {
+        var entries: JSObjectRef?
+        try enter(source.name) { exception in
+            guard let function = JSScriptEvaluate(context, source.script, nil, &exception) else { return nil }
+            let arguments: [JSValueRef?] = [object(of: host)]
+            let value = JSObjectCallAsFunction(
+                context, JSValueToObject(context, function, nil), nil, 1, arguments, &exception)
+            if let value, JSValueIsObject(context, value) { entries = JSValueToObject(context, value, nil) }
+            return value
+        }
+        guard let entries else {
+            throw JavaScriptError(code: .engine, message: "\(source.name) returns no object")
+        }
+        JSValueProtect(context, entries)
+        self.entries = entries
     }
 
     /// Runs a script.
@@ -75,49 +115,23 @@ public final class JavaScriptContext {
         try enter(source.name) { JSScriptEvaluate(context, source.script, nil, &$0) }
     }
 
-    /// Compiles the body of a function, and stores the function in a global object's property without running it.
-    /// - Parameters:
-    ///   - parameter: the function's one parameter.
-    ///   - table: the name of a global object.
-    /// - Throws: code `syntax`, with the line, when the source isn't valid JavaScript.
-    public func compile(
-        _ body: String, name: String, parameter: String, into table: String
-    ) throws(JavaScriptError) {
-        // The wrapper is on the body's first line, so that line numbers are those of the body. (JSObjectMakeFunction inserts two
-        // lines before it.)
-        let script = "(function (\(parameter)) {\(body)\n})"
-        var exception: JSValueRef?
-        let function = JavaScriptText.withString(script) { script in
-            JavaScriptText.withString(name) { name in
-                JSCheckScriptSyntax(context, script, name, 1, &exception)
-                    ? JSEvaluateScript(context, script, nil, name, 1, &exception) : nil
-            }
-        }
-        guard let function else { throw error(exception, source: name, code: .syntax) }
-        guard let table = property(table, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, table) else {
-            throw JavaScriptError(code: .engine, message: "no global object \(table)")
-        }
-        JavaScriptText.withString(name) {
-            JSObjectSetProperty(context, JSValueToObject(context, table, nil), $0, function, 0, nil)
-        }
-    }
-
-    /// Calls a global function with strings, and runs the resulting microtasks.
+    /// Calls a global function, or one of those of `begin`, with strings, and runs the resulting microtasks.
     public func call(_ function: String, _ arguments: [String]) throws(JavaScriptError) {
         try enter(function) { exception in
-            guard let value = property(function, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, value)
-            else { return nil }
+            guard let value = property(function, of: callables), JSValueIsObject(context, value) else { return nil }
             let values: [JSValueRef?] = arguments.map { JavaScriptText.value($0, in: context) }
             return JSObjectCallAsFunction(
                 context, JSValueToObject(context, value, nil), nil, values.count, values, &exception)
         }
     }
 
-    /// Calls a global function with each promise that was rejected, and its reason, if nothing has handled the rejection by the end
-    /// of the step. A handler that is attached in a later step comes too late.
+    private var callables: JSObjectRef? { entries ?? JSContextGetGlobalObject(context) }
+
+    /// Calls a function, as `call` does, with each promise that was rejected, and its reason, if nothing has handled the rejection by the
+    /// end of the step. A handler that is attached in a later step comes too late.
     public func reportUnhandledRejections(to function: String) throws(JavaScriptError) {
-        guard let value = property(function, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, value)
-        else { throw JavaScriptError(code: .engine, message: "no global function \(function)") }
+        guard let value = property(function, of: callables), JSValueIsObject(context, value)
+        else { throw JavaScriptError(code: .engine, message: "no function \(function)") }
         JSGlobalContextSetUnhandledRejectionCallback(context, JSValueToObject(context, value, nil), nil)
     }
 

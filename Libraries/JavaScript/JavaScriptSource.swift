@@ -28,5 +28,16 @@ public final class JavaScriptSource {
         self.script = script
     }
 
+    /// The source of a function, whose value is the function.
+    /// - Parameters:
+    ///   - body: its lines keep their numbers.
+    ///   - parameters: the names of the function's parameters, separated by commas.
+    /// - Throws: code `syntax`, with the line, when it isn't valid JavaScript.
+    public convenience init(
+        functionBody body: String, parameters: String, name: String, for machine: JavaScriptVirtualMachine
+    ) throws(JavaScriptError) {
+        try self.init("(function (\(parameters)) {\(body)\n})", name: name, for: machine)
+    }
+
     deinit { JSScriptRelease(script) }
 }

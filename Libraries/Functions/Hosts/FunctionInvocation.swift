@@ -50,7 +50,8 @@ public struct FunctionInvocation: Sendable {
         self.share = share ?? bundle.app
         member = user.map { ExactText($0) }
         call = FunctionCall(
-            id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu,
+            id: 1, function: function, arguments: FunctionArguments(arguments),
+            context: ExtendedJSON.print(context, mode: .exact), cpuLimit: limits.cpu,
             turn: ExactText(self.share + "/" + (user ?? "")), seed: seed, now: now, givesResponse: givesResponse)
         self.limits = limits
         self.needsOwnHost = needsOwnHost

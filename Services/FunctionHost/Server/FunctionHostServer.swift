@@ -37,6 +37,7 @@ public final class FunctionHostServer {
     }
     private var names: Set<ExactText> = []
     private var prelude: JavaScriptSource?
+    private var compiled: CompiledSources
     private var spares: [Realm] = []
     private var runs: [Int64: FunctionRun] = [:]
     /// The calls that haven't begun.
@@ -44,7 +45,7 @@ public final class FunctionHostServer {
     private var work = Turns<ExactText, Work>()
     /// The run whose JavaScript runs.
     private var present: FunctionRun?
-    /// The last error of `__compile`.
+    /// The last error of `compile`.
     private var syntaxError: JavaScriptError?
 
     /// - Parameters:
@@ -58,6 +59,7 @@ public final class FunctionHostServer {
         self.confinement = confinement
         connection = HostConnection(descriptor: descriptor)
         machine = JavaScriptVirtualMachine(memoryLimit: memoryLimit)
+        compiled = CompiledSources(machine)
         machine.isToBlame = { [unowned self] growth in isPresentToBlame(growth) }
     }
 
@@ -111,6 +113,7 @@ public final class FunctionHostServer {
         case .load(let bundle):
             sources = Dictionary(bundle.functions.map { (ExactText($0.name), $0.text) }) { _, last in last }
             modules.load(bundle.modules)
+            compiled = CompiledSources(machine)
         case .call(let call):
             guard runs[call.id] == nil, calls.updateValue(call.turn, forKey: call.id) == nil else {
                 throw FunctionProtocolError(message: "a second call \(call.id)")
@@ -193,52 +196,49 @@ public final class FunctionHostServer {
     }
 
     private func makeRealm() throws(JavaScriptError) -> Realm {
-        let context = try JavaScriptContext(machine)
-        let realm = Realm(context: context)
-        FunctionRun.defineHostFunctions(in: context, of: realm.holder)
-        defineSources(in: context)
+        let realm = Realm(context: try JavaScriptContext(machine))
         if prelude == nil { prelude = try JavaScriptSource(Prelude.source, name: Prelude.name, for: machine) }
-        if let prelude { try context.evaluate(prelude) }
-        try context.reportUnhandledRejections(to: "__unhandled")
+        if let prelude {
+            try realm.context.begin(with: prelude) { [unowned self, holder = realm.holder] in answer($0, of: holder) }
+        }
+        try realm.context.reportUnhandledRejections(to: "unhandled")
         return realm
     }
 
-    /// What the prelude uses to load functions and modules, when they are first used.
-    private func defineSources(in context: JavaScriptContext) {
-        context.define("__functionSource") { [unowned self] words in words.first.flatMap { sources[$0] } }
-        context.define("__hasModule") { [modules] words in words.first.map { modules.has($0) } == true ? "1" : nil }
-        context.define("__moduleText") { [modules] words in words.first.flatMap { modules.text($0) } }
-        context.define("__compile") { [unowned self, unowned context] words in
-            guard words.count == 3 else { return ":an argument is missing" }
-            do throws(JavaScriptError) {
-                try Self.compile(words[0], name: words[1], text: words[2], in: context)
-                return nil
-            } catch {
-                syntaxError = error
-                return "\(error.line.map(String.init) ?? ""):\(error.message)"
-            }
+    /// What the prelude asks of the host: an operation, and its arguments. Functions reach it only through their context.
+    private func answer(_ words: [String], of holder: Realm.Holder) -> JavaScriptContext.Answer {
+        let argument = words.count > 1 ? words[1] : ""
+        switch words.first {
+        case "compile": return compile(Array(words.dropFirst()))
+        case "functionSource": return sources[argument].map { .text($0) } ?? .undefined
+        case "hasModule": return modules.has(argument) ? .text("1") : .undefined
+        case "moduleText": return modules.text(argument).map { .text($0) } ?? .undefined
+        case "crypto": return .text(HostCrypto.call(Array(words.dropFirst())))
+        default: return holder.run?.perform(words).map { .text($0) } ?? .undefined
+        }
+    }
+
+    /// The function of a source: of one of the app's functions or of a module, by its name.
+    /// - Parameter words: `function` or `module`, the name, and the text that the prelude has made of the source. Without a text it is
+    ///   the source as it is, unless the source may have to be changed first: then `undefined` is the answer.
+    private func compile(_ words: [String]) -> JavaScriptContext.Answer {
+        guard words.count >= 2 else { return .text(":an argument is missing") }
+        let kind: CompiledSources.Kind = words[0] == "function" ? .function : .module
+        do throws(JavaScriptError) {
+            if words.count > 2 { return .value(of: try compiled.source(kind, words[1], text: words[2])) }
+            let text = kind == .function ? sources[words[1]] : modules.text(words[1])
+            guard let text, let source = try compiled.source(kind, words[1], unchanged: text) else { return .undefined }
+            return .value(of: source)
+        } catch {
+            syntaxError = error
+            return .text("\(error.line.map(String.init) ?? ""):\(error.message)")
         }
     }
 
     private func check(_ source: FunctionBundle.Source) throws(JavaScriptError) -> FunctionFailure? {
         syntaxError = nil
-        try realm().context.call("__check", [source.name, source.text])
+        try realm().context.call("check", [source.name, source.text])
         return syntaxError.map { FunctionFailure($0) }
-    }
-
-    /// Each function gets its own `context`, which determines for whom it acts. Line numbers remain those of the source.
-    private static func compile(
-        _ kind: String, name: String, text: String, in context: JavaScriptContext
-    ) throws(JavaScriptError) {
-        if kind == "function" {
-            try context.compile(
-                "return (function (exports) {" + text + "\n;return exports;})({});", name: name,
-                parameter: "context", into: "__functions")
-        } else {
-            try context.compile(
-                text, name: name, parameter: "exports, require, module, __filename, __dirname, inside",
-                into: "__modules")
-        }
     }
 }
 

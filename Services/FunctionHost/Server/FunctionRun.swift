@@ -86,15 +86,21 @@ final class FunctionRun {
     }
 
     func start() {
-        step("__run", [ExtendedJSON.print(HostRequest.call(call).document, mode: .exact)])
+        let kind = (call.arguments.isPlain ? "plain " : "") + (call.givesResponse ? "response" : "")
+        step(
+            "run",
+            [
+                call.function, call.arguments.text, call.context, kind, call.seed.map { "\($0)" } ?? "",
+                call.now.map { "\($0)" } ?? "",
+            ])
     }
 
     func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
         guard waiting.remove(ordinal) != nil else { return }
         sendNext()
         switch result {
-        case .success(let value): step("__answer", ["\(ordinal)", ExtendedJSON.print(value, mode: .exact), ""])
-        case .failure(let failure): step("__answer", ["\(ordinal)", "", ExtendedJSON.print(failure.document)])
+        case .success(let value): step("answer", ["\(ordinal)", ExtendedJSON.print(value, mode: .exact), ""])
+        case .failure(let failure): step("answer", ["\(ordinal)", "", ExtendedJSON.print(failure.document)])
         }
     }
 
@@ -103,7 +109,7 @@ final class FunctionRun {
         let now = ContinuousClock.now
         for timer in timers.filter({ $0.due <= now }).sorted(by: { $0.due < $1.due }) {
             clearTimer(timer.id)
-            step("__fire", [timer.id])
+            step("fire", [timer.id])
         }
     }
 
@@ -147,30 +153,21 @@ final class FunctionRun {
         if result == nil { result = .failure(FunctionFailure(code: code, message: message, function: call.function)) }
     }
 
-    /// Defines the global functions that the prelude uses; they operate on the run that has the context.
-    static func defineHostFunctions(in context: JavaScriptContext, of realm: Realm.Holder) {
-        context.define("__crypto") { HostCrypto.call($0) }
-        context.define("__randomKey") { words in
-            words.first.flatMap { Int64($0) }.flatMap { realm.run?.randomKey($0) }
+    /// Carries out what the prelude asks of the run that has its context.
+    /// - Parameter words: the operation, and its arguments.
+    func perform(_ words: [String]) -> String? {
+        let arguments = Array(words.dropFirst())
+        switch words.first {
+        case "effect": effect(arguments)
+        case "log": log(arguments)
+        case "done": done(arguments)
+        case "failed": failed(arguments)
+        case "setTimer": setTimer(arguments)
+        case "clearTimer": clearTimer(arguments.first ?? "")
+        case "randomKey": return arguments.first.flatMap { Int64($0) }.flatMap { randomKey($0) }
+        default: break
         }
-        context.define("__effect") {
-            realm.run?.effect($0); return nil
-        }
-        context.define("__log") {
-            realm.run?.log($0); return nil
-        }
-        context.define("__done") {
-            realm.run?.done($0); return nil
-        }
-        context.define("__failed") {
-            realm.run?.failed($0); return nil
-        }
-        context.define("__setTimer") {
-            realm.run?.setTimer($0); return nil
-        }
-        context.define("__clearTimer") {
-            realm.run?.clearTimer($0.first ?? ""); return nil
-        }
+        return nil
     }
 
     /// Something of the run leaves the process: it can't start again elsewhere any more.

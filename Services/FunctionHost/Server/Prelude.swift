@@ -1,20 +1,26 @@
-/// The JavaScript that every context starts with. It runs in one closure, and defines the globals of App Services' functions, and
-/// `__run`, `__answer`, `__fire`,
-/// `__unhandled` and `__check`, which the host calls.
+/// The JavaScript that every context starts with. It is a function of the host's function, defines the globals of App Services'
+/// functions, and returns what the host calls: `run`, `answer`, `fire`, `unhandled` and `check`.
+///
+/// Each request has a context of its own, so what is there from the beginning is little. The other files are the bodies of closures that
+/// run when something of them is first used.
 enum Prelude {
     /// Its source name in stacks, which no function of an app has.
     static let name = "(partita)"
 
     static let source: String = {
-        let files = [
-            PackageResources.host_js, PackageResources.bson_js, PackageResources.http_js, PackageResources.bulk_js,
-            PackageResources.response_js,
-            PackageResources.context_js,
-            PackageResources.utils_js, PackageResources.modules_js, PackageResources.web_js,
-            PackageResources.globals_js,
-        ].map { String(decoding: $0, as: UTF8.self) }
-        return
-            "var __functions = Object.create(null), __modules = Object.create(null);\n(function () {\n\"use strict\";\n"
-            + files.joined(separator: "\n") + "\n})()"
+        let beginning = [PackageResources.core_js, PackageResources.ejson_js, PackageResources.context_js]
+        let parts = [
+            ("octets", PackageResources.bytes_js), ("bson", PackageResources.bson_js),
+            ("requests", PackageResources.http_js), ("bulk", PackageResources.bulk_js),
+            ("responses", PackageResources.response_js), ("effects", PackageResources.effects_js),
+            ("crypto", PackageResources.utils_js), ("inside", PackageResources.inside_js),
+            ("modules", PackageResources.modules_js), ("web", PackageResources.web_js),
+            ("output", PackageResources.output_js), ("timers", PackageResources.timing_js),
+        ]
+        let end = [PackageResources.globals_js, PackageResources.run_js]
+        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+        let texts =
+            beginning.map(text) + parts.map { "const \($0.0) = lazily(() => {\n\(text($0.1))\n});" } + end.map(text)
+        return "(function (host) {\n\"use strict\";\n" + texts.joined(separator: "\n") + "\n})"
     }()
 }

@@ -72,7 +72,8 @@ final class TestHost {
         try send(
             .call(
                 FunctionCall(
-                    id: lastCall, function: function, arguments: arguments, context: context, cpuLimit: cpuLimit,
+                    id: lastCall, function: function, arguments: FunctionArguments(arguments),
+                    context: ExtendedJSON.print(context, mode: .exact), cpuLimit: cpuLimit,
                     turn: ExactText(turn), seed: seed, now: now, givesResponse: givesResponse)))
         return lastCall
     }

@@ -33,22 +33,42 @@ struct JavaScriptContextTests {
         #expect(error?.line == 3)
     }
 
-    @Test func `a source that isn't JavaScript is refused with its line, and not run`() throws {
-        try context.evaluate("globalThis.table = {}", name: "table.js")
+    @Test func `the source of a function is refused with its line when it isn't JavaScript`() throws {
         let error = #expect(throws: JavaScriptError.self) {
-            try context.compile(
-                "exports = function() {\n  return 1 +;\n}", name: "bad", parameter: "exports", into: "table")
+            try JavaScriptSource(
+                functionBody: "exports = function() {\n  return 1 +;\n}", parameters: "exports", name: "bad",
+                for: JavaScriptVirtualMachine())
         }
         #expect(error?.code == .syntax)
         #expect(error?.line == 2)
     }
 
-    @Test func `an exception in a compiled function has the line of its own source`() throws {
-        try context.evaluate("globalThis.table = {}; function run() { table.f()() }", name: "table.js")
-        try context.compile("return function() {\n  nope()\n}", name: "f", parameter: "exports", into: "table")
-        let error = #expect(throws: JavaScriptError.self) { try context.call("run", []) }
-        #expect(error?.source == "f")
-        #expect(error?.line == 2)
+    @Test func `a context has the functions that its first script returns, and the host's only there`() throws {
+        let machine = JavaScriptVirtualMachine()
+        let prelude = try JavaScriptSource(
+            "(function (host) { return { run: name => host('take', host('function')(name)), fail: () => host('function')() }; })",
+            name: "prelude.js", for: machine)
+        let function = try JavaScriptSource(
+            functionBody: "if (!name)\n  nope();\nreturn name + typeof run + typeof host", parameters: "name", name: "f",
+            for: machine)
+        for _ in 0..<2 {
+            let got = Box()
+            let context = try JavaScriptContext(machine)
+            try context.begin(with: prelude) { words in
+                if words == ["function"] { return .value(of: function) }
+                got.texts = words
+                return .undefined
+            }
+            try context.call("run", ["it"])
+            #expect(got.texts == ["take", "itundefinedundefined"])
+            let error = #expect(throws: JavaScriptError.self) { try context.call("fail", []) }
+            #expect(error?.source == "f")
+            #expect(error?.line == 2)
+        }
+        let nothing = try JavaScriptSource("(function () {})", name: "nothing.js", for: machine)
+        #expect(throws: JavaScriptError.self) {
+            try JavaScriptContext(machine).begin(with: nothing) { _ in .undefined }
+        }
     }
 
     @Test func `microtasks run before the call returns`() throws {

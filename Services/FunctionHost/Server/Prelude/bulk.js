@@ -3,7 +3,7 @@ class BulkOperation {
   #send; #ordered; #operations = [];
   constructor(send, ordered) { this.#send = send; this.#ordered = ordered; }
   get length() { return this.#operations.length; }
-  insert(document) { return this.#add({ insertOne: { document: withID(document) } }); }
+  insert(document) { return this.#add({ insertOne: { document: effects().withID(document) } }); }
   find(filter) {
     if (filter === null || typeof filter !== "object") throw new TypeError("find of a bulk operation needs a filter");
     const options = {};
@@ -31,3 +31,4 @@ class BulkOperation {
   }
   #add(operation) { this.#operations.push(operation); return this; }
 }
+return { BulkOperation };

@@ -1,181 +1,81 @@
-// `context`: the app as a function sees it. Everything outside of JavaScript is an effect: a promise here, and a frame to the
-// parent.
-let ordinal = 0;
-const pending = new Map();
-// A stack without the frames of this prelude, which say nothing to an app's developers.
-const appStack = stack => typeof stack === "string" ? stack.split("\n").filter(frame => !frame.includes("@(partita)") && !frame.startsWith("(partita)")).join("\n") : stack;
-// The effects of a function, with its name.
-const asking = name => (service, action, args) => new Promise((resolve, reject) => {
-  const text = JSON.stringify(toEJSON(args));
-  // The stack of the call: when the answer arrives, the function isn't on the stack.
-  pending.set(ordinal, { resolve, reject, stack: new Error().stack });
-  host.effect(String(ordinal++), service, action, text, name);
-});
-function answer(number, value, error) {
-  const waiting = pending.get(Number(number));
-  pending.delete(Number(number));
-  if (!waiting) return;
-  if (!error) return waiting.resolve(fromEJSON(JSON.parse(value)));
-  const { name, message, code, details = {} } = fromEJSON(JSON.parse(error));
-  const thrown = Object.assign(new Error(message), details, { name, stack: appStack(waiting.stack) }, code === undefined ? {} : { code });
-  Object.defineProperty(thrown, "hasErrorLabel", { value: label => (details.errorLabels ?? []).includes(label) });
-  waiting.reject(thrown);
-}
+// `context`: the app as a function sees it.
+let given = () => ({}), root = "", ordinal = 0, isRepeatable = false;
+// Whether a value is a cursor; there is none until `effects` is used.
+let isCursor = () => false;
 
-class Cursor {
-  #load; #explain; #options = {}; #documents = null; #at = 0;
-  constructor(load, explain) { this.#load = load; this.#explain = explain; }
-  #with(option, value) { this.#options[option] = value; return this; }
-  sort(order) { return this.#with("sort", order); }
-  limit(count) { return this.#with("limit", count); }
-  skip(count) { return this.#with("skip", count); }
-  project(fields) { return this.#with("projection", fields); }
-  projection(fields) { return this.#with("projection", fields); }
-  hint(index) { return this.#with("hint", index); }
-  explain() { return this.#explain(this.#options); }
-  async #all() { return this.#documents ??= await this.#load(this.#options); }
-  async toArray() { const all = await this.#all(); const rest = all.slice(this.#at); this.#at = all.length; return rest; }
-  async next() { const all = await this.#all(); return this.#at < all.length ? all[this.#at++] : null; }
-  async hasNext() { return this.#at < (await this.#all()).length; }
-  async forEach(body) { for (const document of await this.toArray()) await body(document); }
-  async map(body) { return (await this.toArray()).map(body); }
-  async count() { return (await this.#all()).length; }
-  async *[Symbol.asyncIterator]() { while (await this.hasNext()) yield await this.next(); }
-  close() { this.#documents = []; return Promise.resolve(); }
+// The context of one function. A function that always runs as the system also does so when another function calls it.
+function makeContext(function_) {
+  const effect = (...request) => effects().asking(function_)(...request), http = lazily(() => effects().makeHTTP(effect));
+  const context = {
+    functions: { execute: (name, ...args) => load(name)(...args) },
+    runningAsSystem: () => given().runningAsSystem === true || (given().systemFunctions ?? []).includes(function_),
+    services: {
+      get: name => {
+        const type = given().services?.[name] ?? name;
+        if (name === "http" || type === "http") return http();
+        return type === "mongodb-atlas" ? effects().mongodb(effect, name) : effects().remote(effect, name);
+      },
+    },
+    values: {
+      get: name => {
+        const { unsetSecrets = {}, values = {} } = given();
+        const secret = Object.hasOwn(unsetSecrets, name) ? unsetSecrets[name] : undefined;
+        if (secret !== undefined) throw new Error(`the value '${name}' is the secret '${secret}', which isn't set`);
+        return Object.hasOwn(values, name) ? values[name] : undefined;
+      },
+    },
+  };
+  for (const name of ["app", "environment", "request", "user"]) lazyProperty(context, name, contents, true);
+  lazyProperty(context, "http", http, true);
+  return context;
+}
+function contents(name) {
+  const { app = {}, environment, request, user = {} } = given();
+  switch (name) {
+    case "app": return app;
+    case "environment": return { tag: environment?.tag ?? "", values: environment?.values ?? {} };
+    case "request": return request;
+    default: return user;
+  }
+}
+const loaded = Object.create(null), contexts = Object.create(null);
+const contextOf = name => contexts[name] ??= makeContext(name);
+function load(name) {
+  name = `${name}`;
+  if (loaded[name] !== undefined) return loaded[name];
+  let compiled = host("compile", "function", name);
+  if (compiled === undefined) {
+    const source = host("functionSource", name);
+    if (source === undefined) throw Object.assign(new Error(`function not found: '${name}'`), { failure: "FunctionNotFound" });
+    compiled = host("compile", "function", name, modules().withoutImports(source));
+  }
+  if (typeof compiled !== "function") {
+    const [, line, message] = /^(\d*):([^]*)$/.exec(compiled);
+    throw Object.assign(new SyntaxError(message.replace(/^SyntaxError: /, "")), { failure: "FunctionSyntaxError", place: { function: name, line: Number(line) } });
+  }
+  const value = compiled(contextOf(name));
+  if (typeof value !== "function") throw new TypeError(`'${name}' must assign a function to exports`);
+  return loaded[name] = value;
 }
 
 // A cursor or promise that a function returns without awaiting it counts as its result, also inside objects and arrays.
+function isSettled(value, depth = 0) {
+  if (typeof value !== "object" || value === null || depth > 100) return true;
+  if (isCursor(value) || typeof value.then === "function") return false;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) { if (!isSettled(value[index], depth + 1)) return false; }
+    return true;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return true;
+  for (const key of Object.keys(value)) { if (!isSettled(value[key], depth + 1)) return false; }
+  return true;
+}
 async function settled(value, depth = 0) {
   if (typeof value !== "object" || value === null || depth > 100) return value;
-  if (value instanceof Cursor) return value.toArray();
+  if (isCursor(value)) return value.toArray();
   if (typeof value.then === "function") return settled(await value, depth + 1);
   if (Array.isArray(value)) return keepTypes(value, await Promise.all(value.map(element => settled(element, depth + 1))));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const keys = Object.keys(value), parts = await Promise.all(keys.map(key => settled(value[key], depth + 1)));
   return keepTypes(value, Object.fromEntries(keys.map((key, index) => [key, parts[index]])));
-}
-
-// Methods of App Services that aren't supported throw an error that says so, instead of "not a function".
-const missing = (target, path, names) => {
-  for (const name of names) target[name] = () => { throw new Error(`${path}.${name} is not supported`); };
-  return target;
-};
-
-const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new ObjectId(), ...document } : document;
-// App Services ignored options that begin with "$", such as the misspelled "$upsert".
-function withoutOperators(action, options) {
-  for (const key of Object.keys(options).filter(key => key.startsWith("$"))) {
-    delete options[key];
-    console.warn(`${action} has no option '${key}': it is ignored`);
-  }
-  return options;
-}
-// The second argument of `find` is a projection, and the options are the third; a session alone is taken for what is meant.
-const reading = (projection, options) =>
-  options === undefined && projection?.session instanceof Session ? [undefined, projection] : [projection, options];
-function collection(effect, service, database, name) {
-  const run = (action, args, given) => {
-    const { session, ...options } = given ?? {};
-    return effect(service, action, {
-      database, collection: name, ...args, ...withoutOperators(action, options), session: session?.id });
-  };
-  const bulk = ordered => new BulkOperation((operations, options) => run("bulkWrite", { operations }, options), ordered);
-  return missing({
-    name,
-    find: (filter = {}, ...more) => {
-      const [projection, options] = reading(...more);
-      return new Cursor(
-        ...["find", "explain"].map(action => cursor => run(action, { filter, projection, ...cursor }, options)));
-    },
-    findOne: (filter = {}, ...more) => {
-      const [projection, options] = reading(...more);
-      return run("findOne", { filter, projection }, options);
-    },
-    aggregate: (pipeline = [], options) =>
-      new Cursor(...["aggregate", "explain"].map(action => cursor => run(action, { pipeline, ...cursor }, options))),
-    insertOne: (document, options) => run("insertOne", { document: withID(document) }, options),
-    insertMany: (documents, options) => run("insertMany", { documents: documents.map(withID) }, options),
-    updateOne: (filter, update, options) => run("updateOne", { filter, update }, options),
-    updateMany: (filter, update, options) => run("updateMany", { filter, update }, options),
-    replaceOne: (filter, replacement, options) => run("replaceOne", { filter, replacement }, options),
-    deleteOne: (filter, options) => run("deleteOne", { filter }, options),
-    deleteMany: (filter, options) => run("deleteMany", { filter }, options),
-    findOneAndUpdate: (filter, update, options) => run("findOneAndUpdate", { filter, update }, options),
-    findOneAndReplace: (filter, replacement, options) => run("findOneAndReplace", { filter, replacement }, options),
-    findOneAndDelete: (filter, options) => run("findOneAndDelete", { filter }, options),
-    count: (filter = {}, options) => run("count", { filter }, options),
-    countDocuments: (filter = {}, options) => run("countDocuments", { filter }, options),
-    estimatedDocumentCount: options => run("estimatedDocumentCount", {}, options),
-    distinct: (field, filter = {}, options) => run("distinct", { field, filter }, options),
-    bulkWrite: (operations, options) => run("bulkWrite", { operations }, options),
-    initializeOrderedBulkOp: () => bulk(true),
-    initializeUnorderedBulkOp: () => bulk(false),
-  }, "collection", ["watch", "createIndex", "drop", "rename"]);
-}
-
-let sessions = 0;
-class Session {
-  #ask;
-  constructor(effect, service) {
-    this.id = sessions++;
-    this.#ask = action => effect(service, action, { session: this.id });
-  }
-  startTransaction() { return this.#ask("startTransaction"); }
-  commitTransaction() { return this.#ask("commitTransaction"); }
-  abortTransaction() { return this.#ask("abortTransaction"); }
-  endSession() { return this.#ask("endSession"); }
-  async withTransaction(body) {
-    for (let attempt = 1; ; attempt++) {
-      await this.startTransaction();
-      try {
-        const result = await body(this);
-        await this.commitTransaction();
-        return result;
-      } catch (error) {
-        await this.abortTransaction();
-        if (!error?.errorLabels?.includes("TransientTransactionError") || attempt === 10) throw error;
-      }
-    }
-  }
-}
-
-const mongodb = (effect, service) => ({
-  db: database => missing(
-    { name: database, collection: name => collection(effect, service, database, name) }, "db",
-    ["aggregate", "runCommand", "listCollections", "createCollection"]),
-  startSession: () => new Session(effect, service),
-});
-// `then` must be undefined, or `await` would treat such an object as a promise.
-const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
-const remote = (effect, service) =>
-  byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
-const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
-  [method, request => effect("http", method, httpRequest(request))]));
-
-// The context of one function. A function that always runs as the system also does so when another function calls it.
-function makeContext(given, function_) {
-  const effect = asking(function_), http = makeHTTP(effect);
-  const isSystem = given.runningAsSystem === true || (given.systemFunctions ?? []).includes(function_);
-  return {
-    app: given.app ?? {},
-    environment: { tag: given.environment?.tag ?? "", values: given.environment?.values ?? {} },
-    functions: { execute: (name, ...args) => load(name)(...args) },
-    http,
-    request: given.request,
-    runningAsSystem: () => isSystem,
-    services: {
-      get: name => {
-        const type = given.services?.[name] ?? name;
-        return name === "http" || type === "http" ? http : type === "mongodb-atlas" ? mongodb(effect, name) : remote(effect, name);
-      },
-    },
-    user: given.user ?? {},
-    values: {
-      get: name => {
-        const secret = Object.hasOwn(given.unsetSecrets ?? {}, name) ? given.unsetSecrets[name] : undefined;
-        if (secret !== undefined) throw new Error(`the value '${name}' is the secret '${secret}', which isn't set`);
-        return Object.hasOwn(given.values ?? {}, name) ? given.values[name] : undefined;
-      },
-    },
-  };
 }

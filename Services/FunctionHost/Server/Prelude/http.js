@@ -15,12 +15,13 @@ function httpRequest(given) {
   const pairs = Object.entries(cookies ?? {}).map(([name, value]) => `${name}=${value}`);
   if (pairs.length) headers.Cookie = [pairs.join("; ")];
   if (username !== undefined && !request.digestAuth) {
-    headers.Authorization = ["Basic " + toBase64(toUTF8(`${username}:${password ?? ""}`))];
+    headers.Authorization = ["Basic " + octets().toBase64(octets().toUTF8(`${username}:${password ?? ""}`))];
   }
   const isObject = typeof request.body === "object" && request.body !== null && !ArrayBuffer.isView(request.body)
-    && !(request.body instanceof Binary);
+    && !(request.body instanceof bson().types.Binary());
   return {
     ...request, headers, url: url ?? urlOf({ scheme, host, path, query, fragment }),
     encodeBodyAsJSON: isObject || undefined, ...(request.digestAuth ? { username, password } : {}),
   };
 }
+return { httpRequest };

@@ -25,13 +25,13 @@ function joined(folder, relative) {
   }
   return "/" + parts.join("/");
 }
-const isFile = path => host.hasModule(path) === "1";
+const isFile = path => host("hasModule", path) === "1";
 function packageAt(folder) {
   if (!packageCache.has(folder)) {
     const path = folder + "/package.json";
     let value;
     if (isFile(path)) {
-      try { value = JSON.parse(host.moduleText(path)); } catch (error) { throw new Error(`${path} isn't JSON: ${error.message}`); }
+      try { value = JSON.parse(host("moduleText", path)); } catch (error) { throw new Error(`${path} isn't JSON: ${error.message}`); }
     }
     packageCache.set(folder, value);
   }
@@ -116,7 +116,7 @@ function resolve(specifier, from) {
   const count = specifier.startsWith("@") ? 2 : 1, packageName = parts.slice(0, count).join("/"), rest = parts.slice(count).join("/");
   for (let place = folder; ; place = folderOf(place)) {
     const at = (place.startsWith("/node/") || place === "/node" ? "/node" : place + "/node_modules") + "/" + packageName;
-    const found = host.hasModule(at + "/") === "1" ? packageModule(at, rest, specifier) : undefined;
+    const found = host("hasModule", at + "/") === "1" ? packageModule(at, rest, specifier) : undefined;
     if (found) return nodeOverrides[found] ?? found;
     if (!place) throw notFound(specifier, from);
   }
@@ -135,8 +135,8 @@ function isScriptModule(path) {
   return false;
 }
 function compileModule(path) {
-  const text = host.moduleText(path).replace(/^#!/, "//");
-  return host.compile("module", path, isScriptModule(path) ? withoutModuleSyntax(text) : text);
+  return isScriptModule(path) ? host("compile", "module", path, withoutModuleSyntax(host("moduleText", path).replace(/^#!/, "//")))
+    : host("compile", "module", path);
 }
 function loadModule(path, parent) {
   if (moduleCache.has(path)) return moduleCache.get(path).exports;
@@ -146,16 +146,14 @@ function loadModule(path, parent) {
     if (path.startsWith("refused:")) {
       module.exports = refused(path.slice("refused:".length));
     } else if (path.endsWith(".json")) {
-      module.exports = JSON.parse(host.moduleText(path));
+      module.exports = JSON.parse(host("moduleText", path));
     } else {
-      const failure = compileModule(path);
-      if (failure !== undefined) throw new SyntaxError(`${path}:${failure}`);
-      const run = __modules[path];
-      delete __modules[path];
+      const run = compileModule(path);
+      if (typeof run !== "function") throw new SyntaxError(`${path}:${run}`);
       module.require = requireFrom(path, module);
       const arguments_ = [module.exports, module.require, module, path, folderOf(path)];
       // Node's modules that are written for this host use its inside.
-      if (/^\/node\/[^/]+$/.test(path)) arguments_.push(inside);
+      if (/^\/node\/[^/]+$/.test(path)) arguments_.push(inside());
       run.apply(module.exports, arguments_);
     }
     module.loaded = true;
@@ -232,16 +230,17 @@ function withoutModuleSyntax(source) {
   text = text.replace(/\bimport\.meta\b/g, "({ url: 'file://' + __filename })").replace(/(^|[^.\w$])import\s*\(/g, "$1__import(require, ");
   return `"use strict"; Object.defineProperty(exports, "__esModule", { value: true }); ${getters.join(" ")}${text}`;
 }
-const hiddenGlobal = (name, value) => Object.defineProperty(globalThis, name, { value, enumerable: false });
-hiddenGlobal("__default", module => module?.__esModule ? module.default : module);
-hiddenGlobal("__named", module => module?.__esModule || module === null || typeof module !== "object" && typeof module !== "function" ? module
-  : new Proxy(module, { get: (inner, name) => name === "default" ? inner : inner[name] }));
-hiddenGlobal("__import", async (require, specifier) => {
+// What the sources use that were made from module syntax.
+const __default = module => module?.__esModule ? module.default : module;
+const __named = module => module?.__esModule || module === null || typeof module !== "object" && typeof module !== "function" ? module
+  : new Proxy(module, { get: (inner, name) => name === "default" ? inner : inner[name] });
+const __import = async (require, specifier) => {
   const module = require(specifier);
   return module?.__esModule ? module : { ...module, default: module };
-});
-hiddenGlobal("__all", (exports, module) => {
+};
+const __all = (exports, module) => {
   for (const name of Object.keys(module)) {
     if (name !== "default" && !Object.hasOwn(exports, name)) Object.defineProperty(exports, name, { enumerable: true, get: () => module[name] });
   }
-});
+};
+return { require: requireFrom("/", undefined), loadGlobal: name => loadModule(resolve(name, "/"), undefined), withoutImports, __default, __named, __import, __all };

@@ -1,16 +1,18 @@
 // `utils.crypto` and `utils.jwt`, implemented with the host's operations.
+const { toBase64, fromBase64, toUTF8, fromUTF8, hex, randomBytes } = octets();
 function operate(...words) {
-  const answer = host.crypto(...words);
+  const answer = host("crypto", ...words);
   if (!answer?.startsWith("+")) throw new Error(answer?.slice(1) ?? "cryptography is not supported");
   return fromBase64(answer.slice(1));
 }
+const binary = bytes => bson().make("Binary", bytes);
 const bytesOf = value => typeof value === "string" ? toUTF8(value) : value?.buffer instanceof Uint8Array ? value.buffer : value;
 const coded = value => toBase64(bytesOf(value));
 const only = (given, wanted, what) => {
   if (given !== wanted) throw new Error(`the ${what} '${given}' is not supported, only '${wanted}' is`);
 };
 const crypto = {
-  hash: (name, input) => new Binary(operate("hash", name, coded(input))),
+  hash: (name, input) => binary(operate("hash", name, coded(input))),
   hmac: (input, secret, name, format) => {
     const bytes = operate("hmac", name, coded(input), coded(secret));
     if (format === "hex") return hex(bytes);
@@ -19,15 +21,15 @@ const crypto = {
   },
   encrypt: (type, message, key) => {
     only(type, "aes", "encryption type");
-    return new Binary(operate("seal", coded(message), coded(key), toBase64(randomBytes(32))));
+    return binary(operate("seal", coded(message), coded(key), toBase64(randomBytes(32))));
   },
   decrypt: (type, message, key) => {
     only(type, "aes", "encryption type");
-    return new Binary(operate("open", coded(message), coded(key)));
+    return binary(operate("open", coded(message), coded(key)));
   },
   sign: (type, message, key, scheme = "pss") => {
     only(type, "rsa", "encryption type");
-    return new Binary(operate("sign", "sha256", scheme, coded(key), coded(message)));
+    return binary(operate("sign", "sha256", scheme, coded(key), coded(message)));
   },
   verify: (type, message, key, signature, scheme = "pss") => {
     only(type, "rsa", "encryption type");
@@ -74,4 +76,4 @@ const jwt = {
     return returnHeader ? { header, payload: fromEJSON(payload) } : fromEJSON(payload);
   },
 };
-const utils = { crypto, jwt };
+return { operate, utils: { crypto, jwt } };

@@ -72,7 +72,7 @@ class EventTarget {
     for (const { listener, once } of this.#listeners.get(event.type) ?? []) {
       if (once) this.removeEventListener(event.type, listener);
       // One that fails doesn't keep the others from being called.
-      try { typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event); } catch (error) { console.error(error); }
+      try { typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event); } catch (error) { output().console.error(error); }
     }
     return !event.defaultPrevented;
   }
@@ -86,7 +86,7 @@ class AbortSignal extends EventTarget {
   static abort(reason = abortion("This operation was aborted", "AbortError")) { return aborting(new AbortSignal(), reason); }
   static timeout(milliseconds) {
     const signal = new AbortSignal();
-    setTimeout(() => aborting(signal, abortion("The operation was aborted due to timeout", "TimeoutError")), milliseconds);
+    timers().setTimeout(() => aborting(signal, abortion("The operation was aborted due to timeout", "TimeoutError")), milliseconds);
     return signal;
   }
   static any(signals) {
@@ -119,3 +119,4 @@ const performance = {
   mark() {}, measure() {}, clearMarks() {}, clearMeasures() {}, getEntries: () => [], getEntriesByName: () => [], getEntriesByType: () => [],
   toJSON() { return { timeOrigin: this.timeOrigin }; },
 };
+return { structuredClone, Event, EventTarget, AbortSignal, AbortController, performance };

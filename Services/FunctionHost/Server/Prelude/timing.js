@@ -1,0 +1,17 @@
+// `setTimeout` and so on: the host has the clock.
+let last = 0;
+const waiting = new Map();
+function start(id, milliseconds, body) {
+  waiting.set(id, body);
+  host("setTimer", String(id), String(Math.max(0, Number(milliseconds) || 0)));
+  return id;
+}
+const setTimeout = (body, milliseconds = 0, ...args) => start(++last, milliseconds, () => body(...args));
+const setImmediate = (body, ...args) => setTimeout(body, 0, ...args);
+function setInterval(body, milliseconds = 0, ...args) {
+  const id = ++last, again = () => { start(id, Math.max(1, milliseconds), again); body(...args); };
+  return start(id, Math.max(1, milliseconds), again);
+}
+function clearTimeout(id) { if (waiting.delete(id)) host("clearTimer", String(id)); }
+const fire = id => { const body = waiting.get(Number(id)); waiting.delete(Number(id)); body?.(); };
+return { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate: clearTimeout, fire };
