@@ -19,6 +19,7 @@ public final class JavaScriptContext {
     private let context: JSGlobalContextRef
     /// The object with the functions that `call` calls; `nil`: the global object.
     private var entries: JSObjectRef?
+    private var reportsRejections = false
     /// The CPU time of scripts in this context, in seconds.
     public private(set) var cpuTime = 0.0
     /// The CPU time after which a script is ended, in seconds. It may be changed while the script runs.
@@ -38,6 +39,11 @@ public final class JavaScriptContext {
     }
 
     deinit {
+        // The context owns a handle of the function that it calls for rejections, and that function owns the context: with it, the context
+        // would never be freed.
+        if reportsRejections, let nothing = machine.nothing {
+            JSGlobalContextSetUnhandledRejectionCallback(context, nothing, nil)
+        }
         if let entries { JSValueUnprotect(context, entries) }
         JSGlobalContextRelease(context)
     }
@@ -133,6 +139,7 @@ public final class JavaScriptContext {
         guard let value = property(function, of: callables), JSValueIsObject(context, value)
         else { throw JavaScriptError(code: .engine, message: "no function \(function)") }
         JSGlobalContextSetUnhandledRejectionCallback(context, JSValueToObject(context, value, nil), nil)
+        reportsRejections = true
     }
 
     private func enter(_ name: String, _ body: (inout JSValueRef?) -> JSValueRef?) throws(JavaScriptError) {

@@ -19,8 +19,21 @@ public final class JavaScriptVirtualMachine {
         watchdog = Watchdog(group: group, memoryLimit: memoryLimit)
     }
 
+    /// A function that does nothing, in a context that lives as long as the machine.
+    private(set) lazy var nothing: JSObjectRef? = {
+        let context = JSGlobalContextCreateInGroup(group, nil)
+        idleContext = context
+        let function = JSObjectMakeFunctionWithCallback(context, nil) { context, _, _, _, _, _ in
+            JSValueMakeUndefined(context)
+        }
+        JSValueProtect(context, function)
+        return function
+    }()
+    private var idleContext: JSGlobalContextRef?
+
     deinit {
         JSContextGroupClearExecutionTimeLimit(group)
+        if let idleContext { JSGlobalContextRelease(idleContext) }
         JSContextGroupRelease(group)
     }
 

@@ -49,7 +49,8 @@ struct JavaScriptContextTests {
             "(function (host) { return { run: name => host('take', host('function')(name)), fail: () => host('function')() }; })",
             name: "prelude.js", for: machine)
         let function = try JavaScriptSource(
-            functionBody: "if (!name)\n  nope();\nreturn name + typeof run + typeof host", parameters: "name", name: "f",
+            functionBody: "if (!name)\n  nope();\nreturn name + typeof run + typeof host", parameters: "name",
+            name: "f",
             for: machine)
         for _ in 0..<2 {
             let got = Box()
@@ -69,6 +70,23 @@ struct JavaScriptContextTests {
         #expect(throws: JavaScriptError.self) {
             try JavaScriptContext(machine).begin(with: nothing) { _ in .undefined }
         }
+    }
+
+    @Test func `the memory of contexts that reported rejections is given back`() throws {
+        let machine = JavaScriptVirtualMachine()
+        func use(_ count: Int) throws {
+            for _ in 0..<count {
+                let context = try JavaScriptContext(machine)
+                try context.evaluate(
+                    "const kept = Array.from({ length: 20000 }, (_, index) => index + 0.5); function unhandled() { return kept; }",
+                    name: "w.js")
+                try context.reportUnhandledRejections(to: "unhandled")
+            }
+        }
+        try use(200)
+        let before = JavaScriptVirtualMachine.residentBytes
+        try use(1500)
+        #expect(JavaScriptVirtualMachine.residentBytes - before < 120 << 20)
     }
 
     @Test func `microtasks run before the call returns`() throws {
