@@ -13,7 +13,15 @@ public final class TokenVerifier: @unchecked Sendable {
     public static let issueLeeway: Int64 = 60
 
     private let lock = NSLock()
-    private var table: [ExactText: VerificationKey] = [:]
+    private var table: [ExactText: VerificationKey] = [:] {
+        didSet { (recent, former) = ([:], [:]) }
+    }
+    /// The claims of tokens that a key of the table has signed: a client sends the same token with each of its requests, and to verify
+    /// a signature takes longer than most of the rest of a request.
+    private var recent: [ExactText: TokenClaims] = [:]
+    private var former: [ExactText: TokenClaims] = [:]
+    /// The most tokens in each of the two.
+    private static let kept = 1000
 
     public init(keys: TokenKeySet = TokenKeySet()) throws(AccessTokenError) { try replaceKeys(keys) }
 
@@ -58,6 +66,24 @@ public final class TokenVerifier: @unchecked Sendable {
     public func verify(
         _ token: String, as type: TokenClaims.TokenType = .access, app: String? = nil, now: Int64
     ) throws(AccessTokenError) -> TokenClaims {
+        let claims = try signedClaims(of: token)
+        guard claims.type == type else {
+            throw AccessTokenError(.typeMismatch, "a token of type \(claims.type.rawValue)")
+        }
+        guard app == nil || app.map(claims.app.hasSameBytes) == true else {
+            throw AccessTokenError(.appMismatch, "a token of another app")
+        }
+        guard claims.issuedAt <= now + Self.issueLeeway else {
+            throw AccessTokenError(.notYetValid, "issued in the future")
+        }
+        guard now < claims.expiresAt else { throw AccessTokenError(.expired, "expired") }
+        return claims
+    }
+
+    /// The claims of a token that one of the keys has signed, whatever they say.
+    private func signedClaims(of token: String) throws(AccessTokenError) -> TokenClaims {
+        let text = ExactText(token)
+        if let known = lock.withLock({ recent[text] ?? former[text] }) { return known }
         let compact = try CompactToken(token)
         try compact.require(algorithm: "ES256")
         guard compact.signature.count == 64 else { throw AccessTokenError(.signatureInvalid, "the signature is wrong") }
@@ -69,16 +95,12 @@ public final class TokenVerifier: @unchecked Sendable {
             throw AccessTokenError(.malformed, "the claims aren't a JSON object")
         }
         let claims = try TokenClaims(document)
-        guard claims.type == type else {
-            throw AccessTokenError(.typeMismatch, "a token of type \(claims.type.rawValue)")
+        lock.withLock {
+            // Not if the key was removed meanwhile.
+            guard table[id] === key else { return }
+            if recent.count >= Self.kept { (recent, former) = ([:], recent) }
+            recent[text] = claims
         }
-        guard app == nil || app.map(claims.app.hasSameBytes) == true else {
-            throw AccessTokenError(.appMismatch, "a token of another app")
-        }
-        guard claims.issuedAt <= now + Self.issueLeeway else {
-            throw AccessTokenError(.notYetValid, "issued in the future")
-        }
-        guard now < claims.expiresAt else { throw AccessTokenError(.expired, "expired") }
         return claims
     }
 }
