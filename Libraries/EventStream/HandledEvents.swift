@@ -125,19 +125,24 @@ public struct HandledEvents: Sendable {
 
     // MARK: Events without a revision
 
-    /// The statement by which an event with an id ($2) is marked as handled by a consumer ($1), for a statement that does more.
-    public static let claimSQL = """
-        INSERT INTO partita.handled_event_ids (consumer, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING
-        """
-    /// Whether a consumer ($1) has handled an event with an id ($2), as an expression of SQL.
-    public static let isHandledSQL =
-        "EXISTS (SELECT FROM partita.handled_event_ids WHERE consumer = $1 AND event_id = $2)"
-
     /// Marks an event as handled by its id, in the transaction of its effect.
     /// - Returns: whether the consumer had not handled it before; if it had, roll back.
     public func claim(eventID: String, in transaction: some PostgresQuerying) async throws -> Bool {
-        try await transaction.execute(Self.claimSQL, [.text(consumer), .text(eventID)]) == 1
+        try await transaction.execute(
+            "INSERT INTO partita.handled_event_ids (consumer, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            [.text(consumer), .text(eventID)]) == 1
     }
+
+    /// The statement by which events with ids ($2, an array) are marked as handled by a consumer ($1), for a statement that does more. Ids
+    /// are in the same order in all callers, so that these don't deadlock.
+    public static let claimAllSQL = """
+        INSERT INTO partita.handled_event_ids (consumer, event_id)
+        SELECT $1, id FROM unnest($2::text[]) id ON CONFLICT DO NOTHING
+        """
+    /// Whether a consumer ($1) has handled the event with the id `r.id`, as an expression of SQL.
+    public static let isHandledSQL = """
+        EXISTS (SELECT FROM partita.handled_event_ids h WHERE h.consumer = $1 AND h.event_id = r.id)
+        """
 
     /// Deletes the ids of events that were handled longer ago than `age`.
     /// - Parameter age: at least the retention of the topic, so that these events can't be delivered again.

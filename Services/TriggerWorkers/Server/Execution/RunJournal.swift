@@ -1,6 +1,5 @@
 import DocumentModel
 import EventLoop
-import EventStream
 import FunctionProtocol
 import Functions
 import Postgres
@@ -32,29 +31,14 @@ final class RunJournal: Sendable {
     /// Another worker, which considered this one dead, runs the same event and has made this write: it must not be made twice.
     struct Overtaken: Error {}
 
-    /// Reads the entries of an earlier run. `nil` when the event was handled before.
-    /// - Parameters:
-    ///   - handled: the record of handled events.
-    ///   - id: what the event is called there.
-    init?(
-        app: String, trigger: String, event: String, handled: HandledEvents, id: String, client: PostgresClient
-    ) async throws {
-        self.app = app
-        self.trigger = trigger
-        self.event = event
-        // One statement, since most events need no more than this and one that marks them as handled.
-        let rows = try await client.query(
-            """
-            select h.handled, j.ordinal, j.digest, j.result
-            from (select \(HandledEvents.isHandledSQL)) h(handled)
-            left join partita.trigger_journal j on j.app = $3 and j.trigger = $4 and j.event = $5
-            """,
-            [.text(handled.consumer), .text(id), .text(app), .text(trigger), .text(event)])
+    /// - Parameter entries: what an earlier run has recorded.
+    init(_ run: RunRecords.Run, entries: [RunRecords.Entry]) throws {
+        app = run.app
+        trigger = run.trigger
+        event = run.event
         var state = State()
-        for row in try rows.decode((Bool, Int64?, String?, String?).self) {
-            if row.0 { return nil }
-            guard let ordinal = row.1, let digest = row.2, let result = row.3 else { continue }
-            state.recorded[ordinal] = Entry(digest: digest, result: try ExtendedJSON.parse(result))
+        for entry in entries {
+            state.recorded[entry.ordinal] = Entry(digest: entry.digest, result: try ExtendedJSON.parse(entry.result))
         }
         self.state = Locked(state)
     }

@@ -21,13 +21,16 @@ struct TriggerRunner: Sendable {
     let logs: FunctionLogs
     let events: EventProducer
     let logger: Logger
-    private let handled = HandledEvents(consumer: "trigger-workers")
+    private let handled: HandledEvents
+    private let records: RunRecords
 
     init(
         client: PostgresClient, store: DocumentStore, turns: DocumentTurns, functions: FunctionHostPool,
         effects: OutsideEffects, logs: FunctionLogs, events: EventProducer, logger: Logger
     ) {
         self.client = client
+        handled = HandledEvents(consumer: "trigger-workers")
+        records = RunRecords(client: client, handled: handled)
         self.store = store
         self.turns = turns
         self.functions = functions
@@ -43,15 +46,15 @@ struct TriggerRunner: Sendable {
     /// Returns when the event needs no further run: the run is done, was done before, or is dead-lettered.
     /// - Throws: when an engine is unavailable; the event is delivered again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
-        let id = Self.id(trigger, app, event)
+        let record = Self.record(trigger, app, event)
         var attempt = 0
         // So that, of events whose host is lost, only those of the function that is to blame fail again.
         var needsOwnHost = false
         while true {
             attempt += 1
             do {
-                guard try await runOnce(id, trigger, of: app, on: event, needsOwnHost: needsOwnHost) else { return }
-                try await finish(id, trigger, app, event)
+                guard try await runOnce(record, trigger, of: app, on: event, needsOwnHost: needsOwnHost) else { return }
+                try await records.end(record)
                 TriggerMetrics.runs["done"].increment()
                 return
             } catch let failure as FunctionFailure {
@@ -66,11 +69,11 @@ struct TriggerRunner: Sendable {
                 let error = TriggerFailure.Failure(
                     code: failure.code.rawValue, message: failure.message, function: failure.function,
                     line: failure.line.map { Int32(clamping: $0) })
-                return try await deadLetter(id, trigger, app, event, error, attempts: attempt)
+                return try await deadLetter(record.id, trigger, app, event, error, attempts: attempt)
             } catch let divergence as Divergence {
                 let error = TriggerFailure.Failure(
                     code: "not-deterministic", message: divergence.message, function: trigger.functionName)
-                return try await deadLetter(id, trigger, app, event, error, attempts: attempt)
+                return try await deadLetter(record.id, trigger, app, event, error, attempts: attempt)
             }
         }
     }
@@ -79,7 +82,7 @@ struct TriggerRunner: Sendable {
     func refuse(
         _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: QueryError
     ) async throws {
-        let id = Self.id(trigger, app, event)
+        let id = Self.record(trigger, app, event).id
         guard try await !isHandled(id) else { return }
         try await deadLetter(
             id, trigger, app, event,
@@ -88,8 +91,10 @@ struct TriggerRunner: Sendable {
             attempts: 1)
     }
 
-    private static func id(_ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent) -> String {
-        "\(app.id)/\(trigger.name)/\(event.id)"
+    private static func record(
+        _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent
+    ) -> RunRecords.Run {
+        RunRecords.Run(app: app.id, trigger: trigger.name, event: event.id)
     }
 
     private func isHandled(_ id: String) async throws -> Bool {
@@ -103,12 +108,11 @@ struct TriggerRunner: Sendable {
 
     /// - Returns: false when the event was handled before.
     private func runOnce(
-        _ id: String, _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, needsOwnHost: Bool
+        _ record: RunRecords.Run, _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent,
+        needsOwnHost: Bool
     ) async throws -> Bool {
-        guard
-            let journal = try await RunJournal(
-                app: app.id, trigger: trigger.name, event: event.id, handled: handled, id: id, client: client)
-        else { return false }
+        guard let entries = try await records.entries(of: record) else { return false }
+        let journal = try RunJournal(record, entries: entries)
         let documents = DocumentEffects(
             store: store, app: app.id, turns: turns,
             alongside: { transaction, effect, value in
@@ -148,18 +152,6 @@ struct TriggerRunner: Sendable {
         if journal.isOvertaken { throw RunJournal.Overtaken() }
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
         return true
-    }
-
-    /// Marks the event as handled, and deletes its journal.
-    private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent)
-        async throws
-    {
-        try await client.execute(
-            """
-            with handled as (\(HandledEvents.claimSQL))
-            delete from partita.trigger_journal where app = $3 and trigger = $4 and event = $5
-            """,
-            [.text(handled.consumer), .text(id), .text(app.id), .text(trigger.name), .text(event.id)])
     }
 
     private func deadLetter(

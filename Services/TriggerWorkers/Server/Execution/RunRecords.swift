@@ -1,0 +1,75 @@
+import DocumentModel
+import EventStream
+import Postgres
+
+/// Which runs of triggers have ended, and what the others had recorded; for many runs at once.
+struct RunRecords: Sendable {
+    /// A trigger's run for an event.
+    struct Run: Sendable {
+        let app: String
+        let trigger: String
+        let event: String
+
+        /// What the event is called in the record of handled events.
+        var id: String { "\(app)/\(trigger)/\(event)" }
+    }
+
+    /// A recorded document call of a run.
+    struct Entry: Sendable {
+        let ordinal: Int64
+        let digest: String
+        let result: String
+    }
+
+    private let reads: StatementBatches<Run, [Entry]?>
+    private let ends: StatementBatches<Run, Void>
+
+    init(client: PostgresClient, handled: HandledEvents) {
+        reads = StatementBatches { try await Self.read($0, client, handled) }
+        ends = StatementBatches { try await Self.end($0, client, handled) }
+    }
+
+    /// What an earlier run for the event has recorded; `nil` when the event was handled.
+    func entries(of run: Run) async throws -> [Entry]? { try await reads.answer(to: run) }
+
+    /// Marks the event as handled, and deletes what was recorded.
+    func end(_ run: Run) async throws { try await ends.answer(to: run) }
+
+    private static func read(_ runs: [Run], _ client: PostgresClient, _ handled: HandledEvents) async throws
+        -> [[Entry]?]
+    {
+        let rows = try await client.query(
+            """
+            select r.place, \(HandledEvents.isHandledSQL), j.ordinal, j.digest, j.result
+            from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality r(id, app, trigger, event, place)
+            left join partita.trigger_journal j on j.app = r.app and j.trigger = r.trigger and j.event = r.event
+            """, [.text(handled.consumer), .textArray(runs.map(\.id))] + parameters(runs))
+        var answers = [[Entry]?](repeating: [], count: runs.count)
+        for row in try rows.decode((Int64, Bool, Int64?, String?, String?).self) {
+            let place = Int(row.0) - 1
+            if row.1 {
+                answers[place] = nil
+            } else if let ordinal = row.2, let digest = row.3, let result = row.4 {
+                answers[place]?.append(Entry(ordinal: ordinal, digest: digest, result: result))
+            }
+        }
+        return answers
+    }
+
+    private static func end(_ runs: [Run], _ client: PostgresClient, _ handled: HandledEvents) async throws -> [Void] {
+        // In the same order by all callers, so that they don't deadlock.
+        let runs = runs.sorted { ByteOrder.compare($0.id, $1.id) < 0 }
+        try await client.execute(
+            """
+            with handled as (\(HandledEvents.claimAllSQL))
+            delete from partita.trigger_journal j
+            using unnest($3::text[], $4::text[], $5::text[]) r(app, trigger, event)
+            where j.app = r.app and j.trigger = r.trigger and j.event = r.event
+            """, [.text(handled.consumer), .textArray(runs.map(\.id))] + parameters(runs))
+        return runs.map { _ in () }
+    }
+
+    private static func parameters(_ runs: [Run]) -> [PostgresValue] {
+        [.textArray(runs.map(\.app)), .textArray(runs.map(\.trigger)), .textArray(runs.map(\.event))]
+    }
+}
