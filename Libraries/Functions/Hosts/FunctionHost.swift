@@ -68,6 +68,9 @@ actor FunctionHost: LoopActor {
         let continuation: CheckedContinuation<Value, any Error>
         /// Owned by the call: cancelled with it.
         var effects: [Int64: Task<Void, Never>] = [:]
+        /// The last effect of each of the run's sessions: those of a session are carried out in their order, because scripts don't await
+        /// the start of a transaction.
+        var sessions: [Int64: Task<Void, Never>] = [:]
         /// Whether nothing of the run has left its process.
         var isUntouched = true
         /// Whether it has the host for itself.
@@ -275,10 +278,15 @@ actor FunctionHost: LoopActor {
                 return
             }
             calls[number]?.isUntouched = false
-            calls[number]?.effects[effect.ordinal] = Task {
+            let session = effect.arguments["session"]?.int64Value
+            let earlier = session.flatMap { calls[number]?.sessions[$0] }
+            let task = Task {
+                await earlier?.value
                 let result = await invocation.perform(effect)
                 answer(effect.ordinal, result, to: number)
             }
+            calls[number]?.effects[effect.ordinal] = task
+            if let session { calls[number]?.sessions[session] = task }
         case .done(let number, let result, let time, let memory):
             self.memory = memory
             hasDone = true
