@@ -178,6 +178,45 @@ struct FunctionHostTests {
         #expect(try host.call("count").get().intValue == 1)
     }
 
+    @Test func `what a call does to the language and to other functions is gone with it`() throws {
+        let host = try TestHost(
+            [
+                "spoil": """
+                exports = () => {
+                  const evil = () => "(function () { return () => 'spoilt' })";
+                  String.prototype.replace = evil; String.prototype.startsWith = () => true; RegExp.prototype.test = () => true;
+                  RegExp.prototype[Symbol.replace] = evil; Array.prototype.map = evil; JSON.parse = evil; JSON.stringify = () => '"spoilt"';
+                  Object.prototype.spoilt = true; Promise.prototype.then = evil; Object.hasOwn = () => false;
+                  BSON.ObjectId.prototype.toEJSON = evil; EJSON.parse = evil; console.log = evil; context.user.id = "spoilt";
+                  globalThis.setTimeout = evil; globalThis.Buffer = evil; globalThis.context = evil;
+                  try { context.functions.execute("imports"); } catch {}
+                  try { context.functions.execute("plain"); } catch {}
+                  try { require("lib").value = "spoilt"; } catch {}
+                };
+                """,
+                "imports": "import lib from 'lib';\nexports = () => lib.value;", "plain": "exports = () => 'plain';",
+                "look": """
+                exports = async () => {
+                  await new Promise(done => setTimeout(done, 1));
+                  return [
+                    context.functions.execute("imports"), context.functions.execute("plain"), {}.spoilt === undefined, context.user.id,
+                    typeof Buffer.from, new BSON.ObjectId("64f000000000000000000001"), EJSON.parse('{"a": {"$numberInt": "1"}}').a,
+                    Object.keys(globalThis).filter(name => name !== "context"),
+                  ];
+                };
+                """,
+            ], modules: ["lib/index.js": "exports.value = 'whole'"])
+        let context: Document = ["user": ["id": "ann"]]
+        let first = try host.call("look", context: context).get()
+        for _ in 0..<8 {
+            // Whatever becomes of it.
+            _ = try host.call("spoil", context: ["user": ["id": "eve"]])
+            #expect(try host.call("look", context: context).get() == first)
+        }
+        #expect(first.arrayValue?.first?.stringValue == "whole")
+        #expect(first.arrayValue?.last?.arrayValue?.isEmpty == true)
+    }
+
     @Test func `console and timers work, and output beyond the limit is dropped`() throws {
         let host = try TestHost([
             "talk":

@@ -16,6 +16,7 @@ import Testing
           return Number(response.body.text());
         };
         """,
+        "seven": "exports = () => 7;",
         "note": """
         exports = async n => {
           const notes = context.services.get('mongodb-atlas').db('Test').collection('Noted');
@@ -57,7 +58,13 @@ import Testing
 
     private func deployed() async throws -> (TriggersFixture, TriggerApp) {
         let fixture = try await TriggersFixture.shared()
-        let app = TriggerApp(functions: Self.functions)
+        let app = TriggerApp(
+            functions: Self.functions,
+            more: [
+                "https_endpoints/config.json": """
+                [{"route": "/seven", "http_method": "GET", "function_name": "seven", "respond_result": true, "return_type": "JSON"}]
+                """
+            ])
         try await fixture.deploy(app)
         try await eventually("the signing key is known") {
             try await fixture.call("known", app: app.id, token: fixture.token(app)).status == 200
@@ -114,6 +121,15 @@ import Testing
         let (values, time) = try await call("fetch", times: 100, in: app, fixture, first: slow)
         for (number, value) in values { #expect(value.intValue == number) }
         #expect(time < .seconds(10), "\(time)")
+    }
+
+    @Test func `more calls than processes that wait for calls of their own app all end`() async throws {
+        let (fixture, app) = try await deployed()
+        let own = "http://localhost:\(fixture.port)/app/\(app.id)/endpoint/seven"
+        let (values, time) = try await call("fetch", times: 60, in: app, fixture, first: own)
+        #expect(values.count == 60)
+        for value in values.values { #expect(value.intValue == 7) }
+        #expect(time < .seconds(20), "\(time)")
     }
 
     @Test func `documents, lines and users of concurrent calls are each call's own`() async throws {
