@@ -10,7 +10,7 @@ struct UploadMetrics: Sendable {
         label: "document_store_upload_commit_seconds", help: "From a batch's first statement to its commit.")
     let deferred = Counter(
         label: "document_store_uploads_deferred_total",
-        help: "Changesets that left a batch, because a row that they need was locked, or others before them took too long.")
+        help: "Changesets that left a batch, because a row was locked, or those before them took too long.")
     let heldBack = Counter(
         label: "document_store_uploads_held_back_total",
         help: "Changesets that were refused because those of their user took too much processor time.")

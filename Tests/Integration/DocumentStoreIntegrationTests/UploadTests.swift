@@ -346,7 +346,8 @@ struct UploadTests {
             try await fixture.grant(in: partition)
             func upload(_ version: Int64, _ prefix: String, _ count: Int) async throws {
                 let operations = (0..<count).map { Operation.insert("\(prefix)-\($0)", in: partition) }
-                let results = try await fixture.store.commit([.of(version, operations, in: partition)], app: StoreFixture.app)
+                let results = try await fixture.store.commit(
+                    [.of(version, operations, in: partition)], app: StoreFixture.app)
                 #expect(try results[0]?.get().acknowledgement != nil)
             }
             /// The rows that were inserted, and those that were read without an index; each backend reports a moment later.

@@ -60,7 +60,8 @@ final class OfferedLoad: @unchecked Sendable {
             versions[writer] += 1
             let digits = String(number)
             let mark = "mark-" + String(repeating: "0", count: 8 - digits.count) + digits
-            let note = Note(id: "\(writers[writer].id)-\(round)-\(mark)", partition: partitions[writer], number: Int64(number))
+            let note = Note(
+                id: "\(writers[writer].id)-\(round)-\(mark)", partition: partitions[writer], number: Int64(number))
             return note.upload(version: versions[writer]).encoded()
         }
         var acks = [Double](repeating: 0, count: messages)
