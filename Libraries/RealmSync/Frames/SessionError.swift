@@ -1,4 +1,4 @@
-import DocumentModel
+public import DocumentModel
 import Foundation
 
 /// An error that the server sends, about a session or, with session 0, the connection.
@@ -61,9 +61,9 @@ public struct SessionError: Hashable, Sendable {
     /// An object whose change was refused.
     public struct RejectedObject: Hashable, Sendable {
         /// Why, for people.
-        public var reason: String
+        @ExactText public var reason: String
         /// Its table.
-        public var table: String
+        @ExactText public var table: String
         /// The bytes of its primary key, as a changeset has it, but with a string in place of its number.
         public var key: [UInt8]
 
@@ -77,14 +77,14 @@ public struct SessionError: Hashable, Sendable {
 
     public var code: RealmErrorCode
     /// For people.
-    public var message: String
+    @ExactText public var message: String
     public var action: Action
     /// Whether the client binds the session again, after a while.
     public var triesAgain: Bool
     /// Whether the client may not keep what it hasn't uploaded when it resets.
     public var isRecoveryDisabled = false
     /// Where the operator finds more; may be empty.
-    public var logURL = ""
+    @ExactText public var logURL = ""
     public var backoff: Backoff?
     public var compensatingWrite: CompensatingWrite?
 
