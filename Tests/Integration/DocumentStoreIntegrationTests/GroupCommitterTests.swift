@@ -73,14 +73,17 @@ struct GroupCommitterTests {
                 }
                 try await Task.sleep(for: .milliseconds(500))  // the attack is on its way
                 var longest = Duration.zero
+                var during = 0
                 for version in 1...Int64(20) {
                     let start = ContinuousClock.now
                     _ = try await committer.commit(
                         .of(version, [.insert("n\(version)", in: quiet)], in: quiet), app: StoreFixture.app)
                     longest = max(longest, ContinuousClock.now - start)
+                    if answered.withLock({ $0 }) == 100 { break }
+                    during += 1
                 }
                 #expect(longest < .seconds(5), "\(longest)")
-                #expect(answered.withLock { $0 } < 100, "the attack was over before")
+                #expect(during >= 3, "the attack was over before")
                 try await group.waitForAll()
             }
             run.cancel()
