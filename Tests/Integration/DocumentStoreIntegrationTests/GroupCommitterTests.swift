@@ -62,6 +62,7 @@ struct GroupCommitterTests {
                         operators: ["$set": ["list.$[x].v": .int32(number)]], arrayFilters: [["x.n": ["$lt": 0]]]))
             }
             let answered = Locked(0)
+            let (answers, answer) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...100 {
                     group.addTask {
@@ -69,9 +70,10 @@ struct GroupCommitterTests {
                         _ = try? await committer.commit(
                             .of(1, slow, user: "eve", device: "d\(number)", in: crowded), app: StoreFixture.app)
                         answered.withLock { $0 += 1 }
+                        answer.yield()
                     }
                 }
-                try await Task.sleep(for: .milliseconds(500))  // the attack is on its way
+                _ = await answers.first { true }  // the attack is on its way
                 var longest = Duration.zero
                 var during = 0
                 for version in 1...Int64(20) {

@@ -358,7 +358,7 @@ struct UploadTests {
                     ).first
                     let (rows, read) = try #require(row).decode((Int64, Int64).self)
                     if rows >= inserted { return read }
-                    try await Task.sleep(for: .milliseconds(50))
+                    try await Task.sleep(for: .milliseconds(50))  // Postgres has no event to wait for
                 }
                 throw CancellationError()
             }
