@@ -54,7 +54,8 @@ public final class JavaScriptContext {
         init(_ function: @escaping ([String]) -> Answer) { self.function = function }
     }
 
-    /// The class of functions that call the host; made once and never released.
+    /// The class of functions that call the host. Unsafe: the pointer is made once, never changed and never released, and
+    /// JavaScriptCore may use a class on any thread.
     private nonisolated(unsafe) static let hostClass: JSClassRef? = {
         var definition = kJSClassDefinitionEmpty
         definition.callAsFunction = { context, function, _, count, arguments, exception in

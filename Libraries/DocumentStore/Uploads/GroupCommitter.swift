@@ -151,7 +151,8 @@ public final class GroupCommitter: Service {
             switch next(of: lane) {
             case .commit(let batch): await commit(batch, in: lane)
             case .pause(let end):
-                // Uploads that come meanwhile start another task for the lane.
+                // Uploads that come meanwhile start another task for the lane. A cancelled sleep ends early: the committer has
+                // stopped then, which drops all pauses.
                 try? await Task.sleep(until: end)
                 guard state.withLock({ $0.pausing.remove(lane) != nil && $0.running.insert(lane).inserted }) else {
                     return
