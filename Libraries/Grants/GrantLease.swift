@@ -49,13 +49,16 @@ public final class GrantLease: Sendable {
     /// Whether the gateway may serve now.
     public var isValid: Bool { Self.nanoseconds < deadline.load(ordering: .acquiring) }
 
-    /// Records that a caller found the lease invalid and has to be notified when it is valid.
-    public func missed() {
+    /// Whether the gateway may serve now. A caller that hears no stops serving; that is noted for the watcher
+    /// (``takeMissed()``), which may not have seen the lapse, and has to notify the caller when the lease is valid again.
+    public func mayServe() -> Bool {
+        if isValid { return true }
         wasMissed.store(true, ordering: .releasing)
         alarm.set()
+        return false
     }
 
-    /// Returns whether `missed` was called since the last call of this.
+    /// Returns whether ``mayServe()`` has said no since the last call of this.
     public func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
 
     /// Ends the lease permanently, because the gateway stops.

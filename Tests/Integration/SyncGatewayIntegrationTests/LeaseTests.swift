@@ -116,6 +116,17 @@ import Testing
         #expect(lease.isValid)
     }
 
+    @Test func `who was refused is told when the lease is valid again, however short the lapse was`() {
+        let lease = GrantLease()
+        lease.follow(partitions: 1)
+        lease.registered(for: .seconds(60))
+        #expect(!lease.mayServe())
+        lease.renew(beat(0))
+        #expect(lease.mayServe())
+        #expect(lease.takeMissed())
+        #expect(!lease.takeMissed())
+    }
+
     @Test func `a watcher of a lease ends up with its current state`() async throws {
         let lease = GrantLease()
         lease.follow(partitions: 1)

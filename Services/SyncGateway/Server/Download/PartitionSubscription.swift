@@ -59,10 +59,7 @@ final class PartitionSubscription: @unchecked Sendable {
                 from: history.resumePoint(for: checkpoint, resuming: token, head: head), epoch: history.current,
                 window: path.window)
             var actions = machine.start()
-            if !path.lease.isValid {
-                path.lease.missed()
-                actions += machine.suspend()
-            }
+            if !path.lease.mayServe() { actions += machine.suspend() }
             self.machine = machine
             perform(actions)
         }
@@ -76,7 +73,7 @@ final class PartitionSubscription: @unchecked Sendable {
 
     /// The gateway's lease, or the grant, has expired or is valid again.
     func rightsChanged() {
-        let holds = path.lease.isValid && grantExpiry.map { $0 > wallTime } ?? true
+        let holds = path.lease.mayServe() && grantExpiry.map { $0 > wallTime } ?? true
         perform((holds ? machine?.resume(queued: session.queuedBytes) : machine?.suspend()) ?? [])
         // What was queued before is sent soon, or the socket is reset.
         if !holds { session.whenDrained {} }
