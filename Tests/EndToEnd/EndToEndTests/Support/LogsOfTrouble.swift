@@ -26,7 +26,7 @@ struct LogsOfTrouble: TestTrait, SuiteTrait, TestScoping {
 }
 
 private func logEnds() async -> String {
-    await RunningSystem.started()?.logEnds(lines: 60) ?? "no system was started"
+    await RunningSystem.started()?.logEnds(lines: 20) ?? "no system was started"
 }
 
 extension Trait where Self == LogsOfTrouble {
