@@ -51,8 +51,6 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let unknownPartition = SyncErrorCode("unknownPartition", .close)
     /// A frame about a partition that isn't open.
     public static let notSubscribed = SyncErrorCode("notSubscribed", .retry)
-    /// A second `subscribe` of an open partition.
-    public static let alreadySubscribed = SyncErrorCode("alreadySubscribed", .close)
     /// More partitions than `limits.subscriptions`.
     public static let tooManySubscriptions = SyncErrorCode("tooManySubscriptions", .close)
     /// Versions before the uploaded one are missing; the partition was closed.
@@ -92,31 +90,10 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let all: [SyncErrorCode] = [
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
         .tokenExpired, .userDisabled, .sessionEnded, .tooManyConnections, .userChanged, .unknownPartition,
-        .notSubscribed, .alreadySubscribed,
-        .tooManySubscriptions, .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .tooManyQuestions,
-        .suspended, .timedOut,
-        .unavailable,
-        .internalError, .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition,
-        .documentTooLarge, .outcomeUnknown,
+        .notSubscribed, .tooManySubscriptions, .versionGap, .uploadWindowExceeded, .permissionsUnavailable,
+        .tooManyQuestions, .suspended, .timedOut, .unavailable, .internalError, .notPermitted, .schemaViolation,
+        .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge, .outcomeUnknown,
     ]
-}
-
-extension SyncErrorCode {
-    /// The code that a gateway sends when its connection refuses a frame.
-    public init(_ refusal: ConnectionStateMachine.Refusal) {
-        switch refusal {
-        case .helloExpected: self = .helloExpected
-        case .alreadyOpen: self = .alreadyOpen
-        case .tokenExpired: self = .tokenExpired
-        case .userChanged: self = .userChanged
-        case .tooManySubscriptions: self = .tooManySubscriptions
-        case .alreadySubscribed: self = .alreadySubscribed
-        case .notSubscribed: self = .notSubscribed
-        case .uploadWindowExceeded: self = .uploadWindowExceeded
-        case .timedOut: self = .timedOut
-        case .closed: self = .unavailable
-        }
-    }
 }
 
 /// A frame that can't be parsed.

@@ -49,7 +49,7 @@ public struct ConnectionStateMachine: Sendable {
         case tokenExpired
         /// A renewed token is for another user.
         case userChanged
-        case tooManySubscriptions, alreadySubscribed, notSubscribed
+        case tooManySubscriptions, notSubscribed
         case uploadWindowExceeded
         /// No `hello`, or no frame at all, for too long.
         case timedOut
@@ -124,7 +124,6 @@ public struct ConnectionStateMachine: Sendable {
     /// Admits a subscription.
     public mutating func subscribe(_ partition: Partition, now: Duration) throws(Refusal) {
         _ = try requireOpen(now: now)
-        if subscribed.contains(partition) { throw .alreadySubscribed }
         if subscribed.count >= limits.subscriptions { throw .tooManySubscriptions }
         subscribed.insert(partition)
     }

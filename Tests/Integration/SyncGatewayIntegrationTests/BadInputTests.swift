@@ -55,9 +55,6 @@ import WebSocket
         try await early.upload(1, insert: "m", into: partition)
         let report = try await early.error()
         #expect(report.code == .notSubscribed && report.partition == partition)
-        _ = try await early.open(partition)
-        try await early.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
-        #expect(try await early.error().code == .alreadySubscribed)
 
         let greedy = try await fixture.device("ann")
         let empty = Changeset(

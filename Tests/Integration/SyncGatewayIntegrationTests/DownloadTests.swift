@@ -123,6 +123,38 @@ import Testing
         }
     }
 
+    @Test func `a partition that is opened a second time begins anew, and each change comes once`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let ann = try await fixture.device("ann")
+        _ = try await ann.open(partition)
+        try await ann.upload(1, insert: "a-\(partition.text)", into: partition)
+        guard case .ack = try await ann.answer() else { throw Device.Unexpected(what: "no ack") }
+        // More often than a device may have partitions open.
+        for _ in 0..<1000 {
+            try await ann.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+        }
+        try await ann.send(.unsubscribe(partition: partition))
+        try await ann.send(.ping)
+        while case let frame = try await ann.next() { if case .pong = frame { break } }
+        let (subscribed, chunks) = try await ann.open(partition)
+        #expect(subscribed.lastVersion == 1)
+        #expect(chunks.map(\.changes.count) == [1])
+        try await ann.upload(2, insert: "b-\(partition.text)", into: partition)
+        var live = 0
+        for _ in 0..<2 {
+            switch try await ann.next() {
+            case .ack: break
+            case .download(_, let download): live += download.changes.count
+            case let frame: throw Device.Unexpected(what: "\(frame)")
+            }
+        }
+        #expect(live == 1)
+        try await ann.send(.ping)
+        guard case .pong = try await ann.next() else { throw Device.Unexpected(what: "a second frame") }
+    }
+
     @Test func `a revocation sends revoked, and nothing after it`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()

@@ -44,7 +44,6 @@ struct ConnectionTests {
         var machine = try opened(ConnectionLimits(uploadWindow: 3, subscriptions: 1))
         #expect(throws: Refusal.notSubscribed) { try machine.upload(partition, count: 1, now: now) }
         try machine.subscribe(partition, now: now)
-        #expect(throws: Refusal.alreadySubscribed) { try machine.subscribe(partition, now: now) }
         #expect(throws: Refusal.tooManySubscriptions) { try machine.subscribe(Partition(text: "s:b"), now: now) }
         try machine.upload(partition, count: 2, now: now)
         #expect(throws: Refusal.uploadWindowExceeded) { try machine.upload(partition, count: 2, now: now) }

@@ -216,6 +216,8 @@ final class DeviceSession: @unchecked Sendable {
             return fail(
                 .init(code: .unknownPartition, message: "\(partition.text) names no partition", partition: partition))
         }
+        // A device may believe that a partition is closed that it has just opened, when its frame and a report crossed each other.
+        subscriptions[partition]?.unsubscribe()
         try machine.subscribe(partition, now: context.time)
         let subscription = PartitionSubscription(
             partition, checkpoint: checkpoint, resuming: token, session: self)

@@ -10,7 +10,6 @@ extension ConnectionStateMachine.Refusal {
         case .tokenExpired: .tokenExpired
         case .userChanged: .userChanged
         case .tooManySubscriptions: .tooManySubscriptions
-        case .alreadySubscribed: .alreadySubscribed
         case .notSubscribed: .notSubscribed
         case .uploadWindowExceeded: .uploadWindowExceeded
         case .timedOut, .closed: .timedOut
@@ -24,7 +23,6 @@ extension ConnectionStateMachine.Refusal {
         case .tokenExpired: "the access token has expired; get a new one and send it before the next expires"
         case .userChanged: "a connection belongs to one user; open another one"
         case .tooManySubscriptions: "too many partitions are open; close one first"
-        case .alreadySubscribed: "the partition is open already"
         case .notSubscribed: "open the partition first"
         case .uploadWindowExceeded:
             "wait for answers before sending more changesets; at most \(DevicePartition.uploadWindow) of a partition may be unanswered"
