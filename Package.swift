@@ -336,7 +336,7 @@ let testTargets: [Target] = [
         [
             "ChangeStream", "ChildProcesses", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop",
             "EventStream",
-            "EventTopics", "Kafka", "Logging", "Postgres", "QueryLanguage", "RegularExpressions",
+            "EventTopics", "Kafka", "Logging", "Postgres", "QueryLanguage", "RegularExpressions", "Simulation",
             "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(

@@ -4,7 +4,7 @@ public import SyncEngine
 /// A document store in memory for simulations and fakes. Uploads are decided by the servers' own code
 /// (`UploadDecision`); this stands only for Postgres: rows, revisions, tombstones, counters.
 public struct MemoryStore: Sendable {
-    /// The tombstone of a deleted document.
+    /// The tombstone of a deleted document; it stays when a document with this id is inserted again.
     public struct Tombstone: Sendable {
         public var id: Value
         public var revision: Revision
@@ -46,14 +46,11 @@ public struct MemoryStore: Sendable {
         counters[.init(user: user, device: device, partition: partition.text)]?.lastVersion ?? 0
     }
 
-    /// Goes back to an earlier state, as a restore from a backup does, under a new epoch.
+    /// Goes back to an earlier state, as a restore from a backup does, under a new epoch: the revisions of the next writes have it.
     public mutating func restore(_ backup: MemoryStore) {
         let next = epoch + 1
         self = backup
         epoch = next
-        for partition in partitions.keys {
-            partitions[partition]?.head.epoch = next
-        }
     }
 
     /// Drops the tombstones of a partition, as a store does with those that are old.
@@ -145,11 +142,13 @@ public struct MemoryStore: Sendable {
         return body
     }
 
-    /// A write from the server's side, which always counts.
+    /// A write from the server's side, which counts however late it is.
     public mutating func set(
         _ field: String, _ value: Value, of key: DocumentKey, milliseconds: Int64
     ) -> [Changes] {
         guard let found = found(key.idText, of: key.collection) else { return [] }
+        // What is there already isn't written again, as in MongoDB.
+        if found.stored.document[field] == value { return [] }
         let namespace = namespace(of: key.collection)
         var plan = WritePlan(storage: storage)
         plan.hold(namespace, id: key.idText, found: found)
@@ -169,7 +168,8 @@ public struct MemoryStore: Sendable {
         for (text, count) in plan.counts {
             let partition = Partition(text: text.text)
             var contents = self[partition]
-            let before = contents.head
+            // In the epoch of the changes, as a gateway computes it from the first of them.
+            let before = Revision(epoch: epoch, number: contents.head.number)
             contents.head = Revision(epoch: epoch, number: before.number + count)
             partitions[partition] = contents
             changes[partition] = Changes(partition: partition, before: before, after: contents.head, changes: [])
@@ -184,8 +184,6 @@ public struct MemoryStore: Sendable {
                     partitions[change.partition]?.documents[name] = nil
                     partitions[change.partition]?.tombstones[name] = Tombstone(
                         id: event.id, revision: event.revision, incarnation: event.incarnation)
-                } else {
-                    partitions[change.partition]?.tombstones[name] = nil
                 }
             }
             guard let current = document.current else { continue }
@@ -241,13 +239,15 @@ public struct MemoryStore: Sendable {
         }
         changes = changes.filter { from.number == 0 || $0.revision > from }.sorted { $0.revision < $1.revision }
         let taken = Array(changes.prefix(limit))
-        let to = taken.count == changes.count ? contents.head : taken.last?.revision ?? contents.head
+        // After a restore the head may be before what a device has, until the device learns of the epoch.
+        let head = max(contents.head, from)
+        let to = taken.count == changes.count ? head : taken.last?.revision ?? head
         let last = lastVersion(of: device, user: user, in: partition)
         let download = Download(
             from: from, to: to, changes: taken,
-            catchUp: .init(isFinal: to == contents.head, lastVersion: last, progress: .init(done: 0, total: 0)))
+            catchUp: .init(isFinal: to == head, lastVersion: last, progress: .init(done: 0, total: 0)))
         return CatchUpChunk(
-            from: from, to: to, head: contents.head, count: taken.count, remaining: changes.count, lastVersion: last,
+            from: from, to: to, head: head, count: taken.count, remaining: changes.count, lastVersion: last,
             epoch: epoch, tombstoneHorizon: contents.tombstoneHorizon, byteCount: taken.count, payload: download)
     }
 }

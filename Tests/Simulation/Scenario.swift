@@ -77,9 +77,11 @@ public struct Scenario: Sendable {
 
     /// Plays a history, lets everything in flight arrive, and checks what came out.
     ///
-    /// - Parameter isTraced: Whether the world writes down what happens.
-    public func run(_ history: [UInt64], isTraced: Bool = false) -> SimulatedWorld {
-        var world = SimulatedWorld(self, isTraced: isTraced)
+    /// - Parameters:
+    ///   - isTraced: Whether the world writes down what happens.
+    ///   - isRecorded: Whether the world keeps what happened on the server.
+    public func run(_ history: [UInt64], isTraced: Bool = false, isRecorded: Bool = false) -> SimulatedWorld {
+        var world = SimulatedWorld(self, isTraced: isTraced, isRecorded: isRecorded)
         for step in history { world.step(step) }
         world.settle()
         world.check()

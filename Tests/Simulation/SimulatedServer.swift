@@ -12,13 +12,14 @@ struct SimulatedServer: Sendable {
     /// What a document of the partition has.
     static let membership = Document.Field(partitionKey, "simulated")
 
-    private var store = MemoryStore(
-        storage: AppStorage(
-            app: "simulated", syncDatabase: "simulated", partitionKey: partitionKey,
-            syncedCollections: ["Counter", "Note"]
-        ) { _, document in
-            document["forbidden"] == nil ? nil : .init(reason: "forbidden", path: "forbidden")
-        })
+    static let storage = AppStorage(
+        app: "simulated", syncDatabase: "simulated", partitionKey: partitionKey,
+        syncedCollections: ["Counter", "Note"]
+    ) { _, document in
+        document["forbidden"] == nil ? nil : .init(reason: "forbidden", path: "forbidden")
+    }
+
+    private var store = MemoryStore(storage: storage)
     /// Live frames, in the order of the topic. They outlive a restore: the topic isn't restored.
     private(set) var feed: [LiveFrame<Download>] = []
     private(set) var history = EpochHistory(current: 1)
@@ -31,6 +32,11 @@ struct SimulatedServer: Sendable {
     var forbidden: Set<String> = []
     /// What the server did that it never may.
     private(set) var violations: [String] = []
+    /// What happened here, if it is recorded.
+    private(set) var calls: [ServerCall]?
+
+    /// - Parameter isRecorded: Whether the server writes down what happens.
+    init(isRecorded: Bool) { calls = isRecorded ? [] : nil }
 
     var documents: [DocumentKey: StoredDocument] { store[Self.partition].documents }
     var head: Revision { store[Self.partition].head }
@@ -48,9 +54,9 @@ struct SimulatedServer: Sendable {
     mutating func commit(_ changeset: Changeset, device: String, at time: HybridTime) -> UploadResult {
         let upload = Upload(
             user: device, device: device, partition: Self.partition, changeset: changeset, time: time)
-        let (results, changes) = store.commit([upload]) { [forbidden] partition, user in
-            partition == Self.elsewhere ? Self.mayLeave(user) : !forbidden.contains(user)
-        }
+        let mayWrite = Set(
+            (forbidden.contains(device) ? [] : [Self.partition]) + (Self.mayLeave(device) ? [Self.elsewhere] : []))
+        let (results, changes) = store.commit([upload]) { partition, _ in mayWrite.contains(partition) }
         if forbidden.contains(device)
             || !Self.mayLeave(device) && changes.contains(where: { $0.partition == Self.elsewhere }),
             changes.contains(where: { !$0.changes.isEmpty })
@@ -59,6 +65,7 @@ struct SimulatedServer: Sendable {
         }
         publish(changes)
         guard let result = results[0] else { preconditionFailure("nothing is locked, and nothing sent twice at once") }
+        calls?.append(.commit(upload, mayWrite: mayWrite, result))
         // A copy of a device may have given it another version. What is the same in all has the same effect in all.
         if case .acknowledged = result,
             applied.insert("\(ChangesetName(changeset, device: device)) \(changeset.operations)").inserted
@@ -72,6 +79,7 @@ struct SimulatedServer: Sendable {
     /// A write from the server's side, which always counts.
     mutating func set(_ field: String, _ value: Value, of key: DocumentKey, milliseconds: Int64) {
         publish(store.set(field, value, of: key, milliseconds: milliseconds))
+        calls?.append(.set(field: field, value, of: key))
         reference.follow(documents)
     }
 
@@ -93,18 +101,31 @@ struct SimulatedServer: Sendable {
     // MARK: Reads
 
     /// Where a device is served from that subscribes with this checkpoint.
-    func resumePoint(for checkpoint: Revision, resuming token: ResumeToken?) -> ResumePoint {
+    mutating func resumePoint(for checkpoint: Revision, resuming token: ResumeToken?) -> ResumePoint {
         var history = history
         history.tombstoneHorizon = store[Self.partition].tombstoneHorizon
-        return history.resumePoint(for: checkpoint, resuming: token, head: head)
+        let point = history.resumePoint(for: checkpoint, resuming: token, head: head)
+        calls?.append(.subscribe(checkpoint: checkpoint, token, point))
+        return point
     }
 
-    func readChunk(after checkpoint: Revision, limit: Int, device: String) -> CatchUpChunk<Download> {
-        store.chunk(of: Self.partition, from: checkpoint, limit: limit, device: device, user: device)
+    mutating func readChunk(after checkpoint: Revision, limit: Int, device: String) -> CatchUpChunk<Download> {
+        let chunk = store.chunk(of: Self.partition, from: checkpoint, limit: limit, device: device, user: device)
+        calls?.append(.read(after: checkpoint, limit: limit, device: device, chunk))
+        return chunk
     }
 
     /// - Returns: Whether there was a tombstone.
-    mutating func dropTombstones() -> Bool { store.dropTombstones(of: Self.partition) }
+    mutating func dropTombstones() -> Bool {
+        calls?.append(.dropTombstones)
+        return store.dropTombstones(of: Self.partition)
+    }
+
+    /// The state to which ``restore(_:)`` can go back.
+    mutating func backUp() -> SimulatedServer {
+        calls?.append(.backUp)
+        return self
+    }
 
     /// Goes back to an earlier state, as a restore from a backup does, under a new epoch.
     mutating func restore(_ backup: SimulatedServer) {
@@ -116,6 +137,8 @@ struct SimulatedServer: Sendable {
         feed = before.feed
         forbidden = before.forbidden
         violations = before.violations
+        calls = before.calls
+        calls?.append(.restore)
         history = before.history
         history.lastKept[before.history.current] = backup.head.number
         history.current = store.epoch

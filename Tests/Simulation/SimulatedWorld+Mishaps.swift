@@ -6,7 +6,7 @@ extension SimulatedWorld {
     mutating func saveOrRestoreServer(underSockets: Bool) {
         guard let backup, Bool.random(using: &generator) else {
             if isTraced { trace.append("the server is backed up at \(server.head)") }
-            return backup = server
+            return backup = server.backUp()
         }
         if !underSockets { for index in devices.indices { disconnect(index) } }
         strays = []

@@ -3,7 +3,7 @@ import SyncEngine
 
 /// Devices, one server, and everything that can happen between them, in an order that numbers decide.
 public struct SimulatedWorld: Sendable {
-    var server = SimulatedServer()
+    var server: SimulatedServer
     var devices: [SimulatedDevice]
     /// Increments of the counter that devices made, by device id.
     var increments = 0
@@ -47,7 +47,15 @@ public struct SimulatedWorld: Sendable {
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
     static let tally = DocumentKey(collection: "Counter", idText: "s:tally")
 
-    init(_ scenario: Scenario, isTraced: Bool) {
+    /// What happened on the server, if it was recorded.
+    public var calls: [ServerCall] { server.calls ?? [] }
+    /// How the server stores the documents.
+    public static let storage = SimulatedServer.storage
+    /// The partition that everything happens in.
+    public static let partition = SimulatedServer.partition
+
+    init(_ scenario: Scenario, isTraced: Bool, isRecorded: Bool) {
+        server = SimulatedServer(isRecorded: isRecorded)
         self.scenario = scenario
         self.isTraced = isTraced
         notes = max(scenario.filled, 3)
@@ -68,7 +76,7 @@ public struct SimulatedWorld: Sendable {
                         collection: "Counter", id: "tally",
                         kind: .insert(Self.member(["_id": "tally", "total": .int64(0)]))),
                 ] + (0..<scenario.filled).map { Self.note($0) }), device: "founder", at: HybridTime(milliseconds: 1))
-        backup = server
+        backup = server.backUp()
     }
 
     /// All devices connect, and everything in flight arrives.

@@ -24,6 +24,22 @@ struct StoreFixture: Sendable {
         validate: @escaping AppStorage.Validator = { _, _ in nil },
         _ body: @Sendable (StoreFixture) async throws -> R
     ) async throws -> R {
+        try await withClient(connections: connections, settings: settings) { client, url in
+            let store = DocumentStore(client: client)
+            store.define(
+                AppStorage(
+                    app: app, syncDatabase: "RChat", partitionKey: partitionKey,
+                    syncedCollections: ["ChatMessage", "User", "Chatster"], validate: validate))
+            try await store.ensureCollection(.init(database: "RChat", collection: "ChatMessage"), app: app)
+            return try await body(StoreFixture(store: store, client: client, url: url))
+        }
+    }
+
+    /// Runs `body` with a client of a database of its own, which has the store's tables, and the database's URL.
+    static func withClient<R: Sendable>(
+        connections: Int = 4, settings: [String: String] = [:],
+        _ body: @Sendable (PostgresClient, String) async throws -> R
+    ) async throws -> R {
         await turns.take()
         defer { turns.giveBack() }
         let url = try await TestEngines.shared().makeDatabase()
@@ -32,13 +48,7 @@ struct StoreFixture: Sendable {
         configuration.settings.merge(settings) { $1 }
         return try await PostgresClient.withClient(configuration, on: loops) { client in
             try await DocumentStore.migrations.apply(on: client)
-            let store = DocumentStore(client: client)
-            store.define(
-                AppStorage(
-                    app: app, syncDatabase: "RChat", partitionKey: partitionKey,
-                    syncedCollections: ["ChatMessage", "User", "Chatster"], validate: validate))
-            try await store.ensureCollection(.init(database: "RChat", collection: "ChatMessage"), app: app)
-            return try await body(StoreFixture(store: store, client: client, url: url))
+            return try await body(client, url)
         }
     }
 
