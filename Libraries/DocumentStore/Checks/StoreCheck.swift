@@ -164,6 +164,8 @@ public struct StoreCheck: Sendable {
                 select $2 || '.' || $3 || ' ' || t._id as place from \(relation) t
                 join partita.tombstones d
                     on d.app = $1 and d.partition = t.partition and d.database = $2 and d.collection = $3 and d._id = t._id
+                        -- One that left or was deleted, and is there again, keeps the tombstone of that time.
+                        and (d.epoch, d.revision) >= (t.epoch, t.revision)
                 """
             ),
             (

@@ -20,7 +20,11 @@ struct StoreCheckTests {
                     [
                         .update("1", ["$set": ["text": .double(1.5)]]), .delete("2"),
                         .update("3", ["$set": ["partition": "conversation=2"]]),
+                        .update("8", ["$set": ["partition": "conversation=2"]]),
                     ], in: Self.partition))
+            // It returns to the partition that it has left.
+            _ = try await fixture.commit(
+                .of(1, [.update("8", ["$set": ["partition": "conversation=1"]])], in: Self.elsewhere))
             for id in ["x", "y"] {
                 try await fixture.client.execute(
                     "insert into \(fixture.table) (document) values ($1)",
