@@ -40,7 +40,8 @@ struct ServedFeatures {
         guard let sync = definition.sync else { return nil }
         guard sync.isEnabled else { return "off" }
         let count = definition.collections.count { definition.syncVerdict(of: $0) == .synced }
-        return "\(sync.database) in partitions by \(sync.partitionKey) (\(sync.partitionType)), \(count) collections"
+        let type = "\(sync.partitionType)\(sync.hasNullPartition ? " or null" : "")"
+        return "\(sync.database) in partitions by \(sync.partitionKey) (\(type)), \(count) collections"
     }
 
     private var functions: String? {

@@ -128,7 +128,7 @@ extension AppDefinition {
         if let sync {
             add(
                 "sync", "partitions",
-                "\(sync.isEnabled) \(sync.database) \(sync.partitionKey) \(sync.partitionType) \(sync.isPartitionRequired)"
+                "\(sync.isEnabled) \(sync.database) \(sync.partitionKey) \(sync.partitionType) \(!sync.hasNullPartition)"
             )
             add("sync", "permission to read", text(sync.read.source))
             add("sync", "permission to write", text(sync.write.source))

@@ -49,7 +49,11 @@ public struct DeploymentImpact: Sendable {
 extension DocumentStore.Repartition {
     /// A line for operators.
     var line: String {
-        let change = newKey.map { "by \($0.text) instead of \(key)" } ?? "not synced any more"
+        let isSame = newKey.map { $0.text.hasSameBytes(as: key) } ?? false
+        let change =
+            isSame
+            ? "no null partition any more"
+            : newKey.map { "by \($0.text) instead of \(key)" } ?? "not synced any more"
         let lost =
             newKey != nil && unplaced > 0
             ? "; \(unplaced) of them have no \(newKey?.text ?? "") and leave all devices" : ""

@@ -21,12 +21,13 @@ public final class Session: Sendable {
     /// Opens a partition: the data on the device can be read at once, and missing changes are downloaded.
     ///
     /// - Parameters:
-    ///   - value: The partition key's value: a string, ObjectId, UUID or integer.
+    ///   - value: The partition key's value: a string, ObjectId, UUID or integer; `.null` opens the null partition, which has the
+    ///     documents without a value, if the app's partition key isn't required.
     ///   - waitForFirstSync: Whether to wait until the device has received the partition's whole state at least once.
     /// - Throws: `PartitaError` with code `badPartition`, or `revoked` while waiting.
     public func openPartition(_ value: Value, waitForFirstSync: Bool = false) async throws -> PartitionHandle {
         guard let partition = Partition(value: value) else {
-            throw PartitaError(code: .badPartition, message: "a partition is a string, ObjectId, UUID or integer")
+            throw PartitaError(code: .badPartition, message: "a partition is a string, ObjectId, UUID, integer or null")
         }
         try await client.open(partition)
         let handle = PartitionHandle(partition: partition, client: client)

@@ -14,6 +14,7 @@ extension AppStorage {
         let sync = app.sync.flatMap { $0.isEnabled ? $0 : nil }
         self.init(
             app: app.id, syncDatabase: sync?.database ?? "", partitionKey: sync?.partitionKey,
+            hasNullPartition: sync?.hasNullPartition ?? false,
             syncedCollections: app.collections.filter { app.syncVerdict(of: $0) == .synced }.map(\.name),
             validate: { namespace, document in
                 schemas[namespace]?.firstViolation(in: document).map {

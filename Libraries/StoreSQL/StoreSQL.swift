@@ -8,7 +8,10 @@ public import Postgres
 public enum StoreSQL {
     public static let migrations = Migrations(
         owner: "document-store",
-        files: [(1, "tables", PackageResources._001_tables_sql), (2, "leases", PackageResources._002_leases_sql)],
+        files: [
+            (1, "tables", PackageResources._001_tables_sql), (2, "leases", PackageResources._002_leases_sql),
+            (3, "null_partition", PackageResources._003_null_partition_sql),
+        ],
         // A function in the language SQL must be created after the functions that it calls.
         functions: [
             ("epochs", PackageResources.epochs_sql),

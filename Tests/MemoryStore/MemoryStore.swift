@@ -109,11 +109,7 @@ public struct MemoryStore: Sendable {
                 let namespace = namespace(of: operation.collection)
                 decision.take(found(id, of: operation.collection), of: namespace, id: id)
             }
-            if case .update(let operators, _) = operation.kind, let key = storage.partitionKey,
-                let value = operators["$set"]?[key], let target = Partition(value: value)
-            {
-                wanted.append(target)
-            }
+            if let target = storage.partitionKey.flatMap({ operation.target(by: $0) }) { wanted.append(target) }
         }
         for partition in wanted {
             decision.take(

@@ -29,7 +29,7 @@ extension DefinitionReader {
         do throws(RuleSyntaxError) {
             let configuration = SyncConfiguration(
                 isEnabled: true, service: service, database: database, partitionKey: key, partitionType: proposal.type,
-                isPartitionRequired: true, read: try RuleExpression(proposal.read),
+                hasNullPartition: false, read: try RuleExpression(proposal.read),
                 write: try RuleExpression(proposal.write), isDevelopmentMode: node.bool("development_mode_enabled"))
             node.problem(
                 .syncTypeUnsupported, severity: .warning, at: "type",

@@ -9,13 +9,17 @@ public struct SyncConfiguration: Sendable {
     /// The field of every synced document that holds its partition's value.
     public var partitionKey: String
     public var partitionType: PartitionType
-    /// Whether a document without a partition value is an error.
-    public var isPartitionRequired: Bool
+    /// Whether the documents without a partition value, or with null, are a partition of their own: when the key is declared as not
+    /// required. Otherwise they don't sync.
+    public var hasNullPartition: Bool
     /// The rule for reading a partition, which uses `%%user` and `%%partition`.
     public var read: RuleExpression
     /// The rule for writing every document of a partition.
     public var write: RuleExpression
     public var isDevelopmentMode: Bool
+
+    /// Whether a value names a partition of the app.
+    public func admits(_ value: Value) -> Bool { value == .null ? hasNullPartition : partitionType.holds(value) }
 
     /// The type of a partition key's values.
     public enum PartitionType: String, Sendable {

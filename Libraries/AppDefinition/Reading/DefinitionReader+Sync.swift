@@ -66,15 +66,9 @@ extension DefinitionReader {
             (permissions ?? partition).problem(
                 .fieldMissing, severity: .warning, "permissions.\(kind) is missing: no user may \(kind) any partition")
         }
-        if case .bool(false)? = partition.child("required")?.value, isEnabled(node) {
-            partition.problem(
-                .fieldValue, severity: .warning, at: "required",
-                "documents without \(key) don't sync: on Atlas they were the null partition; write a value into them, such as 'public'"
-            )
-        }
         return SyncConfiguration(
             isEnabled: isEnabled(node), service: service, database: database,
-            partitionKey: key, partitionType: partitionType(partition), isPartitionRequired: partition.bool("required"),
+            partitionKey: key, partitionType: partitionType(partition), hasNullPartition: hasNullPartition(partition),
             read: permissions?.rule("read") ?? .never, write: permissions?.rule("write") ?? .never,
             isDevelopmentMode: node.bool("development_mode_enabled"))
     }
@@ -112,6 +106,16 @@ extension DefinitionReader {
         case "disabled"?, ""?: return false
         case let state?:
             node.problem(.fieldValue, at: "state", "the state must be enabled or disabled, not '\(state)'")
+            return false
+        }
+    }
+
+    private func hasNullPartition(_ node: ConfigNode) -> Bool {
+        switch node.child("required")?.value {
+        case nil: return false
+        case .bool(let isRequired)?: return !isRequired
+        default:
+            node.problem(.fieldValue, at: "required", "required must be true or false")
             return false
         }
     }

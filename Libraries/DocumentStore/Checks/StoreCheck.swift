@@ -25,13 +25,17 @@ public struct StoreCheck: Sendable {
             }
             let tables = try await transaction.query(
                 """
-                select database, name, format('%I.%I', schema_name, table_name), partition_key
+                select database, name, format('%I.%I', schema_name, table_name), partition_key, null_partition
                 from partita.collections where app = $1 order by database, name
                 """, [app])
             for row in tables {
-                let (database, name, relation, key) = try row.decode((String, String, String, String?).self)
-                let wanted = storage.partitionKey(of: .init(database: database, collection: name))
-                if key.map({ ExactText($0) }) != wanted.map({ ExactText($0) }) {
+                let (database, name, relation, key, hasNull) = try row.decode(
+                    (String, String, String, String?, Bool).self)
+                let namespace = ChangeEvent.Namespace(database: database, collection: name)
+                let wanted = storage.partitionKey(of: namespace)
+                if key.map({ ExactText($0) }) != wanted.map({ ExactText($0) })
+                    || hasNull != storage.hasNullPartition(of: namespace)
+                {
                     found.append(.init(code: .partitionKey, count: 1, example: "\(database).\(name)"))
                 }
                 for (code, sql) in Self.ofTable(relation) {
@@ -127,9 +131,7 @@ public struct StoreCheck: Sendable {
                 """
                 select $2 || '.' || $3 || ' ' || t._id as place from \(relation) t
                 join partita.collections c on c.app = $1 and c.database = $2 and c.name = $3
-                where t.partition <> coalesce(
-                    partita.key_text(partita.hide_nul(t.body::text) -> c.partition_key),
-                    partita.internal_partition($2, $3, t._id))
+                where t.partition <> partita.partition_of(c, partita.hide_nul(t.body::text), t._id)
                 """
             ),
             (

@@ -41,7 +41,7 @@ public struct StoreFinding: Hashable, Sendable {
         switch code {
         case .pendingChanges: "changes by SQL have no revision, devices don't get them"
         case .triggers: "the table lacks a trigger, changes by SQL aren't noticed"
-        case .partitionKey: "the collection has another partition key than the deployed app"
+        case .partitionKey: "the collection has another partition key, or null partition, than the deployed app"
         case .misplaced: "documents aren't in the partition that they name"
         case .queryForm: "queries see other values than devices"
         case .afterHead: "revisions are later than their partition's head, devices don't get them"

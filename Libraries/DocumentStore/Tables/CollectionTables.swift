@@ -48,10 +48,10 @@ final class CollectionTables: Sendable {
     func keyed(_ namespace: ChangeEvent.Namespace, of storage: AppStorage) async throws -> CollectionTable {
         try Self.check(namespace)
         let rows = try await client.query(
-            "select c.schema_name, c.table_name from partita.ensure_collection($1, $2, $3, $4) c",
+            "select c.schema_name, c.table_name from partita.ensure_collection($1, $2, $3, $4, $5) c",
             [
                 .text(storage.app), .text(namespace.database), .text(namespace.collection),
-                PostgresValue(storage.partitionKey(of: namespace)),
+                PostgresValue(storage.partitionKey(of: namespace)), .bool(storage.hasNullPartition(of: namespace)),
             ])
         guard let row = rows.first else {
             throw DocumentStoreError(.corruptRow, "ensure_collection returned nothing")

@@ -134,9 +134,7 @@ struct UploadBatch {
                     if let id = operation.id.idText {
                         byTable[ExactText(operation.collection), default: []].insert(.init(id))
                     }
-                    if case .update(let operators, _) = operation.kind, let key = storage.partitionKey,
-                        let value = operators["$set"]?[key], let target = Partition(value: value)
-                    {
+                    if let target = storage.partitionKey.flatMap({ operation.target(by: $0) }) {
                         grants.insert(.init(partition: target, user: upload.user))
                     }
                 }

@@ -8,7 +8,7 @@ extension DocumentStore {
         public let namespace: ChangeEvent.Namespace
         /// The field that is the partition of its documents now.
         @ExactText public private(set) var key: String
-        /// The field that would be; `nil` if the collection wouldn't sync.
+        /// The field that would be; `nil` if the collection wouldn't sync, the same as `key` if only the null partition would go.
         public let newKey: ExactText?
         /// How many of its documents are in partitions that devices can open.
         public let count: Int
@@ -22,25 +22,29 @@ extension DocumentStore {
     /// all documents of these collections.
     public func repartitions(by storage: AppStorage) async throws -> [Repartition] {
         let rows = try await client.query(
-            "select database, name, partition_key from partita.collections where app = $1 order by database, name",
+            "select database, name, partition_key, null_partition from partita.collections where app = $1 order by database, name",
             [.text(storage.app)])
-        let known = try rows.decode((String, String, String?).self)
+        let known = try rows.decode((String, String, String?, Bool).self)
         var found: [Repartition] = []
         for table in try await tables.all(of: storage.app) {
             let place = known.first {
                 $0.0.hasSameBytes(as: table.namespace.database) && $0.1.hasSameBytes(as: table.namespace.collection)
             }
-            guard let key = place?.2 else { continue }
+            guard let place, let key = place.2 else { continue }
             let newKey = storage.partitionKey(of: table.namespace)
-            if let newKey, newKey.hasSameBytes(as: key) { continue }
-            let isOpen = "(t.partition < 'i:' or t.partition >= 'i;')"
+            let hasNull = storage.hasNullPartition(of: table.namespace)
+            let keepsKey = newKey.map { $0.hasSameBytes(as: key) } ?? false
+            if keepsKey, hasNull || !place.3 { continue }
+            // Those in the null partition are the only ones that leave theirs when nothing else changes.
+            let isOpen = keepsKey ? "t.partition = 'n:'" : "(t.partition < 'i:' or t.partition >= 'i;')"
             let counts = try await client.query(
                 """
-                select count(*), count(*) filter (where $1::text is null or not t.document ? $1::text),
+                select count(*), count(*) filter (
+                        where $1::text is null or not $3 and coalesce(t.document -> $1::text, 'null') = 'null'),
                     (select count(distinct (u.user_id, u.device)) from partita.uploads u where u.app = $2 and u.partition in (
                         select t.partition from \(table.name) t where \(isOpen)))
                 from \(table.name) t where \(isOpen)
-                """, [PostgresValue(newKey), .text(storage.app)]
+                """, [PostgresValue(newKey), .text(storage.app), .bool(hasNull)]
             ).decode((Int, Int, Int).self)
             guard let (count, unplaced, devices) = counts.first, count > 0 else { continue }
             found.append(
@@ -54,14 +58,19 @@ extension DocumentStore {
     /// Makes external writers use the partition keys of a definition, from the transaction's commit on.
     public static func setPartitionKeys(of storage: AppStorage, in transaction: PostgresTransaction) async throws {
         let rows = try await transaction.query(
-            "select database, name, partition_key from partita.collections where app = $1 order by database, name",
+            "select database, name, partition_key, null_partition from partita.collections where app = $1 order by database, name",
             [.text(storage.app)])
-        for (database, name, key) in try rows.decode((String, String, String?).self) {
-            let newKey = storage.partitionKey(of: .init(database: database, collection: name))
-            if newKey.map({ ExactText($0) }) == key.map({ ExactText($0) }) { continue }
+        for (database, name, key, hadNull) in try rows.decode((String, String, String?, Bool).self) {
+            let namespace = ChangeEvent.Namespace(database: database, collection: name)
+            let newKey = storage.partitionKey(of: namespace)
+            let hasNull = storage.hasNullPartition(of: namespace)
+            if newKey.map({ ExactText($0) }) == key.map({ ExactText($0) }), hasNull == hadNull { continue }
             try await transaction.execute(
-                "update partita.collections set partition_key = $4 where app = $1 and database = $2 and name = $3",
-                [.text(storage.app), .text(database), .text(name), PostgresValue(newKey)])
+                """
+                update partita.collections set partition_key = $4, null_partition = $5
+                where app = $1 and database = $2 and name = $3
+                """,
+                [.text(storage.app), .text(database), .text(name), PostgresValue(newKey), .bool(hasNull)])
         }
     }
 
@@ -104,7 +113,7 @@ extension DocumentStore {
                 ? "(t.partition < 'i:' or t.partition >= 'i;')"
                 : """
                 t.partition >= 'i:' and t.partition < 'i;'
-                and partita.key_text(partita.hide_nul(t.body::text) -> $1::text) is not null
+                and partita.partition_of(c, partita.hide_nul(t.body::text), t._id) <> t.partition
                 """
         return try await client.withTransaction { transaction in
             try await transaction.execute("select set_config('partita.writer', 'library', true)", [])
@@ -112,10 +121,9 @@ extension DocumentStore {
                 """
                 with page as (
                     select t._id, t.body, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation,
-                        coalesce(
-                            partita.key_text(partita.hide_nul(t.body::text) -> $1::text),
-                            partita.internal_partition($2, $3, t._id)) as target
-                    from \(table.name) t where \(misplaced) and t._id > $4 order by t._id limit 500 for no key update
+                        partita.partition_of(c, partita.hide_nul(t.body::text), t._id) as target
+                    from \(table.name) t join partita.collections c on c.relation = '\(table.name)'::regclass
+                    where \(misplaced) and t._id > $1 order by t._id limit 500 for no key update of t
                 ), found as (
                     select * from page where target is distinct from partition
                 ), noted as (
@@ -130,10 +138,7 @@ extension DocumentStore {
                     returning 1
                 )
                 select (select count(*) from moved), (select count(*) from page), (select max(_id) from page)
-                """,
-                [
-                    PostgresValue(key), .text(table.namespace.database), .text(table.namespace.collection), .text(last),
-                ]
+                """, [.text(last)]
             ).decode((Int, Int, String?).self)
             guard let (count, seen, end) = rows.first else { return (0, nil) }
             if count > 0 {

@@ -68,7 +68,7 @@ public struct PartitionRules: Sendable {
         guard let sync = app.sync, sync.isEnabled else {
             return Answer(mayRead: false, mayWrite: false, reason: "the app doesn't sync")
         }
-        guard let value = partition.value, sync.partitionType.holds(value) else {
+        guard let value = partition.value, sync.admits(value) else {
             return Answer(
                 mayRead: false, mayWrite: false, reason: "the partition value is no \(sync.partitionType.rawValue)")
         }

@@ -1,5 +1,8 @@
--- Creates the table of a collection if it doesn't exist, and sets the app's partition key.
-create or replace function partita.ensure_collection(app_id text, database_name text, collection_name text, key text)
+-- Creates the table of a collection if it doesn't exist, and sets the app's partition key. Without `has_null` it leaves unchanged whether
+-- there is a null partition: older services don't give it.
+create or replace function partita.ensure_collection(
+    app_id text, database_name text, collection_name text, key text, has_null boolean default null
+)
 returns partita.collections language plpgsql as $$
 declare
     found_row partita.collections;
@@ -10,8 +13,8 @@ begin
     select * into found_row from partita.collections
     where app = app_id and database = database_name and name = collection_name;
     if found then
-        if found_row.partition_key is distinct from key then
-            update partita.collections c set partition_key = key
+        if found_row.partition_key is distinct from key or found_row.null_partition <> coalesce(has_null, found_row.null_partition) then
+            update partita.collections c set partition_key = key, null_partition = coalesce(has_null, c.null_partition)
             where c.app = app_id and c.database = database_name and c.name = collection_name
             returning * into found_row;
         end if;
@@ -46,8 +49,8 @@ begin
         execute function partita.check_schema()', schema_id, table_id);
     execute format('create trigger partita_truncate before truncate on %I.%I
         for each statement execute function partita.refuse_truncate()', schema_id, table_id);
-    insert into partita.collections (app, database, name, schema_name, table_name, partition_key, relation)
-    values (app_id, database_name, collection_name, schema_id, table_id, key,
+    insert into partita.collections (app, database, name, schema_name, table_name, partition_key, null_partition, relation)
+    values (app_id, database_name, collection_name, schema_id, table_id, key, coalesce(has_null, false),
         format('%I.%I', schema_id, table_id)::regclass)
     returning * into found_row;
     return found_row;

@@ -83,9 +83,7 @@ begin
         new.clocks := partita.raised_clocks(null, null, null, null, null);
     end if;
     new._id := id;
-    new.partition := coalesce(
-        partita.key_text(was -> collection.partition_key),
-        partita.internal_partition(collection.database, collection.name, id));
+    new.partition := partita.partition_of(collection, was, id);
     return new;
 end $$;
 

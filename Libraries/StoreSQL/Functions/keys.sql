@@ -40,3 +40,15 @@ begin
     end loop;
     return 'i:' || database || '.' || collection || ':' || (hash & 15);
 end $$;
+
+-- The partition that a document belongs to (SyncEngine: AppStorage.partition).
+create or replace function partita.partition_of(collection partita.collections, body json, id text) returns text
+language plpgsql immutable as $$
+declare
+    value json := body -> collection.partition_key;
+begin
+    if collection.null_partition and collection.partition_key is not null and coalesce(json_typeof(value), 'null') = 'null' then
+        return 'n:';
+    end if;
+    return coalesce(partita.key_text(value), partita.internal_partition(collection.database, collection.name, id));
+end $$;

@@ -31,6 +31,14 @@ public struct Operation: Sendable {
         self.base = base
     }
 
+    /// The partition that an update names as the document's new one, if it does.
+    /// - Parameter field: The partition key.
+    public func target(by field: String) -> Partition? {
+        guard case .update(let operators, _) = kind else { return nil }
+        if operators["$unset"]?[field] != nil { return .null }
+        return operators["$set"]?[field].flatMap { Partition(value: $0) }
+    }
+
     /// The document that the operation refers to.
     ///
     /// `nil` when the `_id` is of a type that can't be a key.

@@ -67,7 +67,7 @@ struct FrameReader {
     /// The partition with the field's text; internal partitions never occur on the wire.
     func partition(_ name: String = "partition") throws(SyncProtocolError) -> Partition {
         let text = try string(name)
-        guard Value(keyText: text) != nil, !text.utf8.contains(0) else {
+        guard Partition(text: text).value != nil, !text.utf8.contains(0) else {
             throw SyncProtocolError(code: .unknownPartition, message: "\(place).\(name) names no partition")
         }
         return Partition(text: text)

@@ -7,7 +7,8 @@ import PartitaClient
 final class DeviceConsole {
     static let help = """
         open VALUE                       open a partition, for example: open conversation=1
-                                         (o:HEX an ObjectId, u:UUID a UUID, l:NUMBER an integer)
+                                         (o:HEX an ObjectId, u:UUID a UUID, l:NUMBER an integer,
+                                         n: the null partition)
         find COLLECTION [FILTER]         show documents; FILTER is Extended JSON
         insert COLLECTION DOCUMENT       write a document into the partition
         set COLLECTION ID FIELDS         change fields of a document, for example: set User "abc" {"presence": "On-Line"}
@@ -50,7 +51,7 @@ final class DeviceConsole {
     private func perform(_ command: String, _ rest: String) async throws {
         switch command {
         case "open":
-            try await open(Value(keyText: rest) ?? .string(rest))
+            try await open(Partition(given: rest))
         case "find":
             if try await !isAnswered(\.isSynced, { try await $0.waitForFirstSync() }) {
                 Output.line("not loaded yet: these are the documents on this device")
@@ -65,7 +66,9 @@ final class DeviceConsole {
             let (collection, text) = Self.split(rest)
             var document = try ExtendedJSON.parseDocument(text ?? "{}")
             if document["_id"] == nil { document["_id"] = .string(UUID().uuidString.lowercased()) }
-            if document[partitionKey] == nil { document[partitionKey] = partition.partition.value }
+            if document[partitionKey] == nil, partition.partition != .null {
+                document[partitionKey] = partition.partition.value
+            }
             try await partition.write { $0.insert(collection, document) }
         case "set":
             let (collection, more) = Self.split(rest)
@@ -97,10 +100,10 @@ final class DeviceConsole {
         }
     }
 
-    private func open(_ value: Value) async throws {
+    private func open(_ wanted: Partition) async throws {
         let former = partition
-        partition = try await session.openPartition(value)
-        let name = Self.name(value)
+        partition = try await session.openPartition(wanted.value ?? .string(wanted.text))
+        let name = Self.name(wanted)
         do {
             let isAnswered = try await isAnswered(\.isSubscribed) { try await $0.waitForAnswer() }
             Output.line(isAnswered ? "opened \(name)" : "opened \(name) on this device: the server hasn't answered")
@@ -132,9 +135,9 @@ final class DeviceConsole {
     }
 
     /// A partition's value as the user types it.
-    private static func name(_ value: Value) -> String {
-        if case .string(let text) = value, Value(keyText: text) == nil { return text }
-        return value.keyText ?? "\(value)"
+    private static func name(_ partition: Partition) -> String {
+        if case .string(let text)? = partition.value, Partition(given: text) == partition { return text }
+        return partition.text
     }
 
     /// `insert ChatMessage "id", delete User "id"`.

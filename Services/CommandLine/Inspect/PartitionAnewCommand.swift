@@ -11,11 +11,11 @@ enum PartitionAnewCommand {
         parameters: ["VALUE?"],
         options: [Command.appOption, LocalConfiguration.option]
     ) { arguments in
-        let text = arguments.parameter("VALUE").map(Value.keyText(given:))
+        let partition = arguments.parameter("VALUE").map { Partition(given: $0) }
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let documents = try await tool.store(of: arguments.app)
             let count = try await documents.store.serveAnew(
-                app: documents.app.id, partition: text.map { Partition(text: $0) })
+                app: documents.app.id, partition: partition)
             Output.line("\(count) partitions are served from the beginning; connected devices connect again")
         }
     }

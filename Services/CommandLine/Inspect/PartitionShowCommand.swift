@@ -10,7 +10,7 @@ enum PartitionShowCommand {
         options: [Command.appOption, Output.option, LocalConfiguration.option]
     ) { arguments in
         let text = try arguments.required("VALUE")
-        let partition = Value.keyText(given: text)
+        let partition = Partition(given: text).text
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let state = try await state(of: partition, app: try await tool.app(arguments.app).id, on: tool.postgres)
             if arguments.has("json") {

@@ -16,6 +16,7 @@ struct BadFrameTests {
         (#"{"type":"subscribe","partition":"s:a","checkpoint":"1.1","resume":7}"#, "badFrame"),
         (#"{"type":"unsubscribe","partition":"x:a"}"#, "unknownPartition"),
         (#"{"type":"unsubscribe","partition":"i:db.c:3"}"#, "unknownPartition"),
+        (#"{"type":"unsubscribe","partition":"n:null"}"#, "unknownPartition"),
         (#"{"type":"hello","protocol":"partita.sync.v9","device":"d","token":"t"}"#, "unsupportedProtocol"),
         (#"{"type":"hello","protocol":"partita.sync.v1","device":"","token":"t"}"#, "badFrame"),
         (#"{"type":"upload","partition":"s:a","sentAt":1,"changesets":[{}]}"#, "badFrame"),

@@ -42,14 +42,16 @@ struct DeploymentTests {
     }
 
     private static func files(
-        key: String = "team", type: String = "string", required: String = "", more: [String: String] = [:]
+        key: String = "team", hasNull: Bool = false, type: String = "string", required: String = "",
+        more: [String: String] = [:]
     ) -> AppFiles {
         var files: AppFiles = [
             "realm_config.json": #"{"config_version": 20210101, "app_id": "life", "name": "life"}"#,
             "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
             "sync/config.json": """
             {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
-             "partition": {"key": "\(key)", "type": "string", "permissions": {"read": true, "write": true}}}
+             "partition": {"key": "\(key)", "type": "string", \(hasNull ? #""required": false, "# : "")
+               "permissions": {"read": true, "write": true}}}
             """,
             "data_sources/mongodb-atlas/d/c/schema.json": """
             {"title": "c", "bsonType": "object", "required": [\(required)], "properties": {
@@ -103,6 +105,45 @@ struct DeploymentTests {
             let key = try await world.client.query(
                 "select partition_key, (select is_placing from partita.apps) from partita.collections")
             #expect(try key.decode((String, Bool).self).map { "\($0.0) \($0.1)" } == ["place false"])
+        }
+    }
+
+    @Test func `documents enter the null partition with the key's option, and leave it only with --repartition`()
+        async throws
+    {
+        try await Self.with { world in
+            _ = try await world.deployments.deploy(Self.files())
+            let c = try world.store(Self.files()).collection("c", database: "d", app: "life")
+            try await c.insertMany([
+                ["_id": 1, "team": "t"], ["_id": 2], ["_id": 3, "team": .null],
+            ])
+            func places() async throws -> String {
+                try await world.client.query(
+                    #"select _id || ' ' || left(partition, 3) from "life/d".c order by _id"#
+                ).decode(String.self).joined(separator: ", ")
+            }
+            #expect(try await places() == "l:1 s:t, l:2 i:d, l:3 i:d")
+            let opened = try await world.deployments.deploy(Self.files(hasNull: true))
+            #expect(opened.warnings.contains("2 documents of d.c are in other partitions now"), "\(opened.warnings)")
+            #expect(try await places() == "l:1 s:t, l:2 n:, l:3 n:")
+
+            // Under another key, those without it are in the null partition, too: none leaves all devices.
+            var dry = AppDeployments.Options()
+            dry.isDryRun = true
+            let byPlace = try await world.deployments.deploy(Self.files(key: "place", hasNull: true), dry)
+            #expect(byPlace.impact.repartitions.map(\.count) == [3])
+            #expect(byPlace.impact.repartitions.map(\.unplaced) == [0])
+
+            let error = try await #require(throws: DeploymentError.self) {
+                _ = try await world.deployments.deploy(Self.files())
+            }
+            #expect(error.code == .partitionsChange)
+            let line = "2 documents of d.c: no null partition any more; 2 of them have no team and leave all devices"
+            #expect(error.message.contains(line), "\(error.message)")
+            var options = AppDeployments.Options()
+            options.mayRepartition = true
+            _ = try await world.deployments.deploy(Self.files(), options)
+            #expect(try await places() == "l:1 s:t, l:2 i:d, l:3 i:d")
         }
     }
 

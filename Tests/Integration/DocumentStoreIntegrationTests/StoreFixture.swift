@@ -20,7 +20,8 @@ struct StoreFixture: Sendable {
     var table: String { "\"rchat/RChat\".\"ChatMessage\"" }
 
     static func with<R: Sendable>(
-        partitionKey: String? = "partition", connections: Int = 4, settings: [String: String] = [:],
+        partitionKey: String? = "partition", hasNullPartition: Bool = false, connections: Int = 4,
+        settings: [String: String] = [:],
         validate: @escaping AppStorage.Validator = { _, _ in nil },
         _ body: @Sendable (StoreFixture) async throws -> R
     ) async throws -> R {
@@ -28,7 +29,7 @@ struct StoreFixture: Sendable {
             let store = DocumentStore(client: client)
             store.define(
                 AppStorage(
-                    app: app, syncDatabase: "RChat", partitionKey: partitionKey,
+                    app: app, syncDatabase: "RChat", partitionKey: partitionKey, hasNullPartition: hasNullPartition,
                     syncedCollections: ["ChatMessage", "User", "Chatster"], validate: validate))
             try await store.ensureCollection(.init(database: "RChat", collection: "ChatMessage"), app: app)
             return try await body(StoreFixture(store: store, client: client, url: url))

@@ -27,7 +27,8 @@ import WebSocket
         #"{"type":"subscribe","partition":"i:RChat.User:1","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"conversation=1","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"o:123","checkpoint":"1.0"}"#,
-        // The app's partitions are named by strings.
+        // The app's partitions are named by strings, and its key is required.
+        #"{"type":"subscribe","partition":"n:","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"l:5","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"l:05","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"o:5f8f8c44b54764421b7156c1","checkpoint":"1.0"}"#,

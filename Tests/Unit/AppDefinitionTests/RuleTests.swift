@@ -90,6 +90,22 @@ import Testing
     }
 
     @Test(arguments: [
+        (#"{"%%partition": null}"#, true), (#"{"%%partition": {"%in": ["%%user.id", null]}}"#, true),
+        (#"{"%%partition": "%%user.id"}"#, false), (#"{"%%partition": {"%exists": true}}"#, true),
+        (#"{"%%partition": {"$ne": "all"}}"#, true),
+        (#"{"%%true": {"%function": {"name": "isNull", "arguments": ["%%partition"]}}}"#, true),
+    ])
+    func `the null partition's value is null`(json: String, holds: Bool) async throws {
+        var context = RuleTests.context
+        context.partition = .null
+        let rule = try RuleExpression(try ExtendedJSON.parse(json))
+        let outcome = try await rule.outcome(in: context) { _, arguments in
+            RuleFunctionResult(.bool(arguments == [.null]))
+        }
+        #expect(outcome.holds == holds)
+    }
+
+    @Test(arguments: [
         (#"{"%%partition": "all"}"#, false), (#"{"%%partition": {"$in": ["user=x"]}, "%%user.id": "x"}"#, false),
         (#"{"%%partition": "%%user.id"}"#, true), (#"{"%or": [true, {"%%user.id": "x"}]}"#, false),
         (#"{"%%true": {"%function": {"name": "yes"}}}"#, false), (#"{"%%true": {"%function": {"name": "no"}}}"#, true),

@@ -24,18 +24,22 @@ public struct AppStorage: Sendable {
     public var syncDatabase: String
     /// The field whose value is a synced document's partition; `nil` when the app doesn't sync.
     public let partitionKey: String?
+    /// Whether the synced documents that have no value for the key, or null, are a partition, which devices can open.
+    let hasNullPartition: Bool
     /// The collections of the sync database that are synced; devices don't see any others.
     let syncedCollections: Set<ExactText>
     /// Validates every document that is written.
     public var validate: Validator
 
     public init(
-        app: String, syncDatabase: String, partitionKey: String?, syncedCollections: [String] = [],
+        app: String, syncDatabase: String, partitionKey: String?, hasNullPartition: Bool = false,
+        syncedCollections: [String] = [],
         validate: @escaping Validator = { _, _ in nil }
     ) {
         self.app = app
         self.syncDatabase = syncDatabase
         self.partitionKey = partitionKey
+        self.hasNullPartition = hasNullPartition
         self.syncedCollections = Set(syncedCollections.map { ExactText($0) })
         self.validate = validate
     }
@@ -57,18 +61,23 @@ public struct AppStorage: Sendable {
         return partitionKey
     }
 
+    /// Whether a collection's documents without a partition value are in the null partition.
+    public func hasNullPartition(of namespace: ChangeEvent.Namespace) -> Bool { hasNullPartition && syncs(namespace) }
+
     /// Whether documents are in the same partitions as under another definition.
     public func hasSamePartitions(as other: AppStorage) -> Bool {
         partitionKey.map { ExactText($0) } == other.partitionKey.map { ExactText($0) }
+            && hasNullPartition == other.hasNullPartition
             && syncDatabase.hasSameBytes(as: other.syncDatabase) && syncedCollections == other.syncedCollections
     }
 
     /// The partition that a document is in: that of its partition value, else an internal one of its collection.
+    /// `partita.partition_of` computes the same.
     public func partition(of document: Document, in namespace: ChangeEvent.Namespace, id: String) -> Partition {
-        if let partitionKey = partitionKey(of: namespace), let key = document[partitionKey]?.storableKey {
-            return Partition(text: key)
-        }
-        return .internal(namespace, id: id)
+        guard let partitionKey = partitionKey(of: namespace) else { return .internal(namespace, id: id) }
+        let value = document[partitionKey] ?? .null
+        if hasNullPartition, value == .null { return .null }
+        return value.storableKey.map { Partition(text: $0) } ?? .internal(namespace, id: id)
     }
 }
 

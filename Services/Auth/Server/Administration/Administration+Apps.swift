@@ -49,7 +49,7 @@ extension Administration {
         default:
             let explanation = try await deployments.explain(
                 app, user: try call.requiredText("user"),
-                partition: Value.keyText(given: try call.requiredText("partition")),
+                partition: Partition(given: try call.requiredText("partition")).text,
                 document: call.text("document").map(Value.keyText(given:)))
             return AdminAnswer(["steps": .document(explanation.document), "lines": .texts(explanation.lines)])
         }

@@ -99,7 +99,8 @@ struct MediaRoute: Sendable {
         let app = try apps.requested(link.app)
         let fields = app.definition.media.filter { $0.namespace == link.namespace }
         guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(idText: link.id) else { return nil }
-        let key = try store.storage(of: link.app).partitionKey(of: link.namespace)
+        let storage = try store.storage(of: link.app)
+        let key = storage.partitionKey(of: link.namespace)
         // Not the whole document, since it may still have another binary.
         var projection = Document()
         for path in fields.map(\.linkField) + (key.map { [$0] } ?? []) { projection[path] = 1 }
@@ -112,8 +113,7 @@ struct MediaRoute: Sendable {
                 return place.digest(of: field.link(in: document)) == link.digest
             })
         else { return nil }
-        // Without a value it is in an internal partition, to which no user has access.
-        return key.flatMap { document[$0] }.flatMap { Partition(value: $0) } ?? Partition(text: "i:")
+        return storage.partition(of: document, in: link.namespace, id: link.id)
     }
 
     private static func isTransient(_ error: any Error) -> Bool {

@@ -211,7 +211,7 @@ final class DeviceSession: @unchecked Sendable {
     private func subscribe(_ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?) throws {
         let sync = context.apps.app(app)?.definition.sync
         guard !partition.isInternal, let value = partition.value, Partition(value: value) == partition,
-            sync?.partitionType.holds(value) ?? true
+            sync?.admits(value) ?? true
         else {
             return fail(
                 .init(code: .unknownPartition, message: "\(partition.text) names no partition", partition: partition))

@@ -78,8 +78,18 @@ extension OddApps {
             [
                 file: TinyApp.sync().replacing(
                     "\"type\": \"string\",", with: "\"type\": \"string\", \"required\": false,")
+            ]
+        ) { app in #expect(app.sync?.hasNullPartition == true && app.sync?.admits(.null) == true) },
+        OddApp(
+            "a key of which it isn't said whether it is required", TinyApp.newer, [file: TinyApp.sync()]
+        ) { app in #expect(app.sync?.hasNullPartition == false && app.sync?.admits(.null) == false) },
+        OddApp(
+            "a key that is required by a word", TinyApp.newer,
+            [
+                file: TinyApp.sync().replacing(
+                    "\"type\": \"string\",", with: "\"type\": \"string\", \"required\": \"no\",")
             ],
-            report: ["sync/config.json:2 warning field-value"], says: ["null partition"]),
+            report: ["sync/config.json:2 error field-value"], says: ["true or false"]),
         OddApp(
             "--sync-by where sync is partition-based", TinyApp.newer, [file: TinyApp.sync()],
             choices: DeploymentChoices(syncBy: "owner_id"), report: ["sync/config.json error sync-by-invalid"]),
