@@ -12,9 +12,10 @@ public struct DocumentRules: Sendable {
 
     /// `nil` if the app has no rules for the collection: then only the system may access it.
     ///
-    /// - Parameter service: the data source that the call names, whose rules apply; without it those of the first data source that
-    ///   declares the collection.
+    /// - Parameter service: the data source that the call names, whose rules apply; a collection of another cluster has none for it.
+    ///   Without it those of the first data source that declares the collection.
     public init?(of namespace: ChangeEvent.Namespace, in app: AppDefinition, service: String? = nil) {
+        if let service, app.serviceBeyondReach(of: service, for: namespace) != nil { return nil }
         let definition =
             service.map { app.collection(namespace.collection, database: namespace.database, service: $0) }
             ?? app.collection(namespace.collection, database: namespace.database)

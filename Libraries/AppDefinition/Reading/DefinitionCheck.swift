@@ -12,6 +12,7 @@ struct DefinitionCheck {
         checkFunctions(definition)
         checkEndpoints(&definition)
         checkTriggers(definition)
+        checkUserData(definition)
         checkProviders(definition)
         checkRules(definition)
         checkSync(definition)
@@ -124,8 +125,32 @@ struct DefinitionCheck {
                     .serviceUnknown, severity: isKnown ? severity : .warning, file: file,
                     pointer: "/config/service_name", "the app has no data source \(event.service)")
             }
+            if let collection = event.collection,
+                let other = definition.serviceBeyondReach(
+                    of: event.service, for: .init(database: event.database, collection: collection))
+            {
+                log.add(
+                    .serviceUnknown, severity: severity, file: file, pointer: "/config/service_name",
+                    "\(event.database).\(collection) belongs to \(other), which is another cluster than \(event.service): name the service that has it"
+                )
+            }
             checkCollection(of: event, definition, file: file, severity)
         }
+    }
+
+    private func checkUserData(_ definition: AppDefinition) {
+        guard let data = definition.customUserData,
+            let other = definition.serviceBeyondReach(
+                of: data.service, for: .init(database: data.database, collection: data.collection))
+        else { return }
+        let own = "auth/custom_user_data.json"
+        let isOwn = definition.files[own] != nil
+        let root = DefinitionReader.rootFiles.first { definition.files[$0] != nil } ?? ""
+        log.add(
+            .serviceUnknown, file: isOwn ? own : root,
+            pointer: (isOwn ? "" : "/custom_user_data_config") + "/mongo_service_name",
+            "\(data.database).\(data.collection) belongs to \(other), which is another cluster than \(data.service): name the service that has it"
+        )
     }
 
     /// Users who signed in before a provider was removed still have it, so a known type isn't a mistake.

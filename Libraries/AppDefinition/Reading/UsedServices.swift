@@ -12,7 +12,8 @@ struct UsedServices {
     }
 
     func report() {
-        let names = Set(texts: definition.dataSources.map(\.name) + ["mongodb-atlas", "http"])
+        var names = Set(texts: definition.dataSources.map(\.name) + ["http"])
+        if definition.hasDocumentStore("mongodb-atlas") { names.insert("mongodb-atlas") }
         for function in definition.functions {
             var reported: Set<ExactText> = []
             for (name, line) in FunctionSource.usedServices(function.source)

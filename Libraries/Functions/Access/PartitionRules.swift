@@ -89,7 +89,7 @@ public struct PartitionRules: Sendable {
     ) -> RuleExpression.FunctionCall {
         { name, arguments in
             let effects = DocumentEffects(
-                store: store, app: app.id,
+                store: store, app: app.id, definition: app,
                 observe: { call in
                     guard !call.isWrite else {
                         throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)

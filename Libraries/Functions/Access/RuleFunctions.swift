@@ -26,7 +26,7 @@ public struct RuleFunctions: Sendable {
         _ name: String, _ arguments: [Value], of app: AppDefinition, version: Int64, user: RuleUser
     ) async throws -> RuleFunctionResult {
         let documents = DocumentEffects(
-            store: store, app: app.id,
+            store: store, app: app.id, definition: app,
             observe: { call in
                 guard !call.isWrite else {
                     throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)

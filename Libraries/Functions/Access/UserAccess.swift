@@ -41,7 +41,7 @@ public struct UserAccess: Sendable {
                 guard call.isWrite else {
                     let collection = store.collection(
                         call.namespace.collection, database: call.namespace.database, app: app.id)
-                    return try await ruled(collection, request, answers).read(call)
+                    return try await ruled(collection, call, request, answers).read(call)
                 }
                 return try await store.withTransaction(app: app.id) { session in
                     try await write(call, in: session, request, answers)
@@ -61,7 +61,7 @@ public struct UserAccess: Sendable {
         do {
             guard call.isWrite else {
                 let collection = session.collection(call.namespace.collection, database: call.namespace.database)
-                return try await ruled(collection, request, answers).read(call)
+                return try await ruled(collection, call, request, answers).read(call)
             }
             return try await write(call, in: session, request, answers).get()
         } catch {
@@ -74,16 +74,18 @@ public struct UserAccess: Sendable {
     }
 
     private func ruled(
-        _ collection: DocumentCollection, _ request: RuleRequest, _ answers: RuleAnswers
+        _ collection: DocumentCollection, _ call: DocumentCall, _ request: RuleRequest, _ answers: RuleAnswers
     ) throws -> RuledCollection {
-        try RuledCollection(collection, rules: { DocumentRules(of: $0, in: app) }, request: request, answers: answers)
+        try RuledCollection(
+            collection, rules: { [app] in DocumentRules(of: $0, in: app, service: call.service) }, request: request,
+            answers: answers)
     }
 
     /// - Returns: the answer, or the error of a bulk write of which only some writes failed. The others are to be committed.
     private func write(
         _ call: DocumentCall, in session: DocumentSession, _ request: RuleRequest, _ answers: RuleAnswers
     ) async throws -> Result<Value, BulkWriteError> {
-        guard let rules = DocumentRules(of: call.namespace, in: app) else {
+        guard let rules = DocumentRules(of: call.namespace, in: app, service: call.service) else {
             throw RuleRefusal.noRules(for: call.namespace)
         }
         let restriction = try await rules.restriction(of: request)

@@ -1,3 +1,4 @@
+public import AppDefinition
 public import DocumentModel
 import DocumentStore
 public import FunctionProtocol
@@ -7,6 +8,8 @@ public import FunctionProtocol
 public struct DocumentCall: Sendable {
     public let action: String
     public let namespace: ChangeEvent.Namespace
+    /// The service that the call names, whose rules apply; `nil` for one that isn't made through a service.
+    public let service: String?
     /// The session of the script that the call belongs to.
     public let session: Int64?
     private var arguments: Document
@@ -14,7 +17,7 @@ public struct DocumentCall: Sendable {
     private(set) var answerBytes = 100 << 20
 
     /// - Throws: `EffectFailure` when the database or the collection is missing, or an argument is unknown or of a wrong type.
-    public init(action: String, arguments: Document) throws(EffectFailure) {
+    public init(action: String, arguments: Document, service: String? = nil) throws(EffectFailure) {
         guard let database = arguments["database"]?.stringValue, let collection = arguments["collection"]?.stringValue
         else {
             throw EffectFailure(name: "MongoDBError", message: "\(action) needs a database and a collection", code: 2)
@@ -25,9 +28,25 @@ public struct DocumentCall: Sendable {
         }
         try Self.checkTypes(of: arguments, action)
         self.action = action
+        self.service = service
         self.arguments = arguments
         namespace = .init(database: database, collection: collection)
         session = arguments["session"]?.int64Value
+    }
+
+    /// Checks that the service is a document store of the app, and that it can reach the collection.
+    /// - Throws: `EffectFailure` that names the service.
+    public func checkService(in app: AppDefinition) throws(EffectFailure) {
+        guard let service else { return }
+        guard app.hasDocumentStore(service) else {
+            throw EffectFailure(name: "ServiceNotFound", message: "service not found: '\(service)'")
+        }
+        guard let other = app.serviceBeyondReach(of: service, for: namespace) else { return }
+        throw EffectFailure(
+            name: "MongoDBError",
+            message:
+                "\(namespace.database).\(namespace.collection) belongs to the service '\(other)', and '\(service)' is of another cluster",
+            code: 26)
     }
 
     /// All supported actions.

@@ -9,6 +9,7 @@ public import Postgres
 public actor DocumentEffects {
     private let store: DocumentStore
     private let app: String
+    private let definition: AppDefinition?
     private let access: @Sendable (FunctionEffect) -> DataAccess
     /// Called before each read and write; throws to refuse it.
     private let observe: @Sendable (DocumentCall) async throws -> Void
@@ -27,19 +28,22 @@ public actor DocumentEffects {
     private var committed: [Int64: ScriptTransaction] = [:]
 
     /// - Parameters:
+    ///   - definition: whose services the calls may name; without it, any name is that of the document store.
     ///   - access: on whose behalf an effect is carried out.
     ///   - turns: where the run's calls wait for their turns; `nil` for a run on whose result a caller waits that already has a
     ///     turn.
     ///   - user: the user whose turns they are; `nil` for the app's own.
     ///   - alongside: called for writes that are carried out as the system.
     public init(
-        store: DocumentStore, app: String, turns: DocumentTurns? = nil, user: String? = nil,
+        store: DocumentStore, app: String, definition: AppDefinition? = nil, turns: DocumentTurns? = nil,
+        user: String? = nil,
         access: @escaping @Sendable (FunctionEffect) -> DataAccess = { _ in .system },
         observe: @escaping @Sendable (DocumentCall) async throws -> Void = { _ in },
         alongside: Alongside? = nil
     ) {
         self.store = store
         self.app = app
+        self.definition = definition
         turn = turns?.turn(of: user, app: app)
         self.access = access
         self.observe = observe
@@ -70,7 +74,9 @@ public actor DocumentEffects {
         {
             return try await control(effect.action, session: session)
         }
-        let call = try DocumentCall(action: effect.action, arguments: effect.arguments)
+        let call = try DocumentCall(
+            action: effect.action, arguments: effect.arguments, service: definition == nil ? nil : effect.service)
+        if let definition { try call.checkService(in: definition) }
         try await observe(call)
         let access = access(effect)
         if let number = call.session, let transaction = transactions[number] {
@@ -129,8 +135,8 @@ extension DocumentEffects {
         (try? DocumentCall(action: effect.action, arguments: effect.arguments))?.isWrite ?? false
     }
 
-    /// Whether an effect is about documents: its service is one of the app's data sources.
+    /// Whether an effect is about documents: its service is a document store of the app.
     public static func handles(_ effect: FunctionEffect, app: AppDefinition) -> Bool {
-        effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name.hasSameBytes(as: effect.service) }
+        app.hasDocumentStore(effect.service)
     }
 }

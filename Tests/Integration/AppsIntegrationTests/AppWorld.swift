@@ -111,7 +111,7 @@ struct AppWorld: Sendable {
     func call(
         _ function: String, _ arguments: [Value], user: RuleUser? = nil, crashingAfter writes: Int? = nil
     ) async throws -> Value {
-        let effects = DocumentEffects(store: store, app: app.id)
+        let effects = DocumentEffects(store: store, app: app.id, definition: app.definition)
         let rest = Locked((writes: writes ?? .max, isDead: false))
         let result: Value
         do {

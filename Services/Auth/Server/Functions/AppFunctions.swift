@@ -18,7 +18,7 @@ struct AppFunctions: Sendable {
     }
 
     private func call(_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value {
-        let effects = DocumentEffects(store: store, app: app.id)
+        let effects = DocumentEffects(store: store, app: app.id, definition: app.definition)
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(app.definition, version: app.version), function: function, arguments: arguments,
             context: FunctionContext(app: app.definition, isSystem: true).document, limits: limits,

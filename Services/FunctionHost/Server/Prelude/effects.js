@@ -126,8 +126,10 @@ const mongodb = (effect, service) => ({
 });
 // `then` must be undefined, or `await` would treat such an object as a promise.
 const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
+// Only document stores have databases, and the app has none of this name.
+const noStore = service => { throw Object.assign(new Error(`service not found: '${service}'`), { name: "ServiceNotFound" }); };
 const remote = (effect, service) =>
-  byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
+  byName(api => region => api === "db" ? noStore(service) : byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
 const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
   [method, request => effect("http", method, requests().httpRequest(request))]));
 isCursor = value => value instanceof Cursor;

@@ -31,7 +31,7 @@ enum DataAPIAction: String, CaseIterable {
 
     /// The document call that a request body describes.
     /// - Throws: `HTTPError` 400 that names the parameter that is missing or has a wrong type.
-    func call(_ body: Document) throws(HTTPError) -> DocumentCall {
+    func call(_ body: Document, of source: String) throws(HTTPError) -> DocumentCall {
         for name in ["database", "collection"] + required where body[name] == nil {
             throw HTTPError(400, code: "MissingParameter", "\(name) is missing")
         }
@@ -48,7 +48,7 @@ enum DataAPIAction: String, CaseIterable {
             arguments["limit"] = .int64(Int64(Self.limits.usual))
         }
         do {
-            return try DocumentCall(action: rawValue, arguments: arguments)
+            return try DocumentCall(action: rawValue, arguments: arguments, service: source)
         } catch {
             throw HTTPError(400, code: "InvalidParameter", error.message)
         }

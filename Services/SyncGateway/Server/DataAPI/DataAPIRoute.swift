@@ -80,9 +80,15 @@ struct DataAPIRoute: Sendable {
         guard let source = try body.text("dataSource") else {
             throw HTTPError(400, code: "MissingParameter", "dataSource is missing")
         }
-        guard app.dataSources.contains(where: { $0.name.hasSameBytes(as: source) && $0.isDocumentStore }) else {
+        guard app.hasDocumentStore(source) else {
             throw HTTPError(400, code: "ServiceNotFound", "the app has no data source '\(source)'")
         }
-        return try action.call(body)
+        let call = try action.call(body, of: source)
+        do {
+            try call.checkService(in: app)
+        } catch {
+            throw HTTPError(call: error)
+        }
+        return call
     }
 }

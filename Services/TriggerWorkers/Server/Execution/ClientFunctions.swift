@@ -86,7 +86,7 @@ struct ClientFunctions: Sendable {
         let isSystem = function.runsAsSystem
         let systemFunctions = Set(texts: definition.functions.filter(\.runsAsSystem).map(\.name))
         let documents = DocumentEffects(
-            store: store, app: definition.id, turns: turns, user: call.member,
+            store: store, app: definition.id, definition: definition, turns: turns, user: call.member,
             access: { isSystem || systemFunctions.contains($0.function) ? .system : user })
         let name = function.name
         let invocation = FunctionInvocation(

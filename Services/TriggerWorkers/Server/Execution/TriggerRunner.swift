@@ -113,12 +113,12 @@ struct TriggerRunner: Sendable {
     ) async throws -> Bool {
         guard let entries = try await records.entries(of: record) else { return false }
         let journal = try RunJournal(record, entries: entries)
+        let definition = app.definition
         let documents = DocumentEffects(
-            store: store, app: app.id, turns: turns,
+            store: store, app: app.id, definition: definition, turns: turns,
             alongside: { transaction, effect, value in
                 try await journal.write(effect, result: value, in: transaction)
             })
-        let definition = app.definition
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(definition, version: app.version), share: "\(app.id)/triggers",
             function: trigger.functionName,

@@ -55,9 +55,7 @@ struct FunctionCallRoute: Sendable {
     private func callService(
         _ service: String, _ action: String, _ arguments: [Value], _ call: ClientFunctions.Call
     ) async throws(HTTPError) -> Value {
-        guard
-            call.app.definition.dataSources.contains(where: { $0.name.hasSameBytes(as: service) && $0.isDocumentStore })
-        else {
+        guard call.app.definition.hasDocumentStore(service) else {
             throw HTTPError(404, code: "ServiceNotFound", "service not found: '\(service)'")
         }
         guard DocumentCall.actions.contains(action) else {
@@ -68,8 +66,10 @@ struct FunctionCallRoute: Sendable {
             throw HTTPError(400, code: "ArgumentsNotAllowed", "'\(action)' takes one document")
         }
         do {
+            let document = try DocumentCall(action: action, arguments: argument, service: service)
+            try document.checkService(in: call.app.definition)
             return try await functions.turns.perform(
-                try DocumentCall(action: action, arguments: argument), of: call.member,
+                document, of: call.member,
                 as: .user(functions.access(call)), on: store,
                 app: call.app.id)
         } catch {

@@ -64,7 +64,49 @@ extension OddApps {
             let place = ChangeEvent.Namespace(database: "Db", collection: "Task")
             #expect(DocumentRules(of: place, in: app, service: "admin") == nil)
             #expect(DocumentRules(of: place, in: app, service: "mongodb-atlas") != nil)
+            #expect(app.serviceBeyondReach(of: "admin", for: place) == nil)
         },
+        OddApp(
+            "a service of another cluster, and a trigger that names the wrong one", TinyApp.newer,
+            [
+                "data_sources/other/config.json":
+                    #"{"name": "other", "type": "mongodb-atlas", "config": {"clusterName": "Cluster1"}}"#,
+                "data_sources/other/default_rule.json":
+                    #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#,
+                "triggers/done.json": """
+                {"name": "done", "type": "DATABASE", "disabled": false, "config": {"operation_types": ["INSERT"],
+                   "database": "Db", "collection": "Task", "service_name": "other", "match": {}, "full_document": true},
+                 "event_processors": {"FUNCTION": {"config": {"function_name": "greet"}}}}
+                """,
+            ],
+            report: ["triggers/done.json:2 error service-unknown"], says: ["Db.Task belongs to mongodb-atlas"]
+        ) { app in
+            let place = ChangeEvent.Namespace(database: "Db", collection: "Task")
+            #expect(app.serviceBeyondReach(of: "other", for: place) == "mongodb-atlas")
+            // The default rules of a service aren't those of another cluster's collection.
+            #expect(DocumentRules(of: place, in: app, service: "other") == nil)
+            let own = ChangeEvent.Namespace(database: "Db", collection: "Undeclared")
+            #expect(DocumentRules(of: own, in: app, service: "other") != nil)
+            #expect(app.hasDocumentStore("other") && !app.hasDocumentStore("atlas"))
+        },
+        OddApp(
+            "custom user data of another cluster's service", TinyApp.newer,
+            [
+                "data_sources/other/config.json":
+                    #"{"name": "other", "type": "mongodb-atlas", "config": {"clusterName": "Cluster1"}}"#,
+                "auth/custom_user_data.json": """
+                {"enabled": true, "mongo_service_name": "other", "database_name": "Db", "collection_name": "Task",
+                 "user_id_field": "owner_id"}
+                """,
+            ],
+            report: ["auth/custom_user_data.json:1 error service-unknown"], says: ["Db.Task belongs to mongodb-atlas"]),
+        OddApp(
+            "a store of another name, and a function that names the usual one", TinyApp.newer,
+            [
+                "data_sources/mongodb-atlas/config.json": #"{"name": "main", "type": "mongodb-atlas"}"#,
+                "functions/greet.js": "exports = () =>\n  context.services.get('mongodb-atlas').db('Db');\n",
+            ],
+            report: ["functions/greet.js:2 warning service-unknown"], says: ["no service mongodb-atlas"]),
         OddApp(
             "two clusters with one collection", TinyApp.newer,
             [
