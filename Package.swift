@@ -102,6 +102,7 @@ let libraries: [Target] = [
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
     library("Archives", ["Carchive"]),
+    library("AWSSigning", ["Ccrypto"]),
     library("JavaScript", ["CJavaScriptCore"]),
     library("Secrets", ["Csodium"]),
     // Layer 2: the domain, pure.
@@ -221,7 +222,7 @@ let services: [Target] =
     + service(
         "MediaOffload", executable: "media-offload",
         [
-            "AppDefinition", "AppRegistry", "Ccrypto", "ChangeStream", "ChildProcesses", "DocumentModel",
+            "AWSSigning", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Grants",
             "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
             "ServiceEngines",
@@ -288,6 +289,7 @@ let testTargets: [Target] = [
         name: "Simulation", dependencies: ["DocumentModel", "MemoryStore", "SyncEngine"], path: "Tests/Simulation",
         swiftSettings: settings),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "Simulation", "SyncEngine"]),
+    tests("Unit", "AWSSigningTests", ["AWSSigning"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
     tests("Unit", "RealmSyncTests", ["Czlib", "DocumentModel", "RealmSync", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
@@ -301,7 +303,7 @@ let testTargets: [Target] = [
 
     tests(
         "Unit", "MediaOffloadTests",
-        ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
+        ["AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
 
     tests("Unit", "ChangeStreamTests", ["ChangeStream", "DocumentModel", "EventStream", "EventTopics", "Kafka"]),
     tests(
@@ -403,7 +405,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "MediaOffloadIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
+            "AWSSigning", "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses",
+            "DocumentModel",
             "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging",
             "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",

@@ -1,3 +1,4 @@
+import AWSSigning
 import AccessTokens
 import AppDefinition
 import AppRegistry

@@ -1,3 +1,4 @@
+import AWSSigning
 import DocumentModel
 import EventStream
 import EventTopics

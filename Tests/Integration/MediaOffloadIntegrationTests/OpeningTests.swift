@@ -1,3 +1,4 @@
+import AWSSigning
 import DocumentModel
 import Foundation
 import TestSupport

@@ -1,3 +1,4 @@
+import AWSSigning
 import DocumentModel
 import EventLoop
 import Foundation
@@ -25,7 +26,7 @@ import Testing
         try await body(
             S3ObjectStorage(
                 client: client, endpoint: store.endpoint + "/", bucket: "bucket-\(ObjectId().hexString)",
-                signature: S3Signature(
+                signature: AWSSignature(
                     accessKey: credentials.key, secretKey: credentials.secret, region: "us-east-1")), client)
         await client.shutDown()
     }
@@ -137,7 +138,7 @@ import Testing
         let client = HTTPClient(loop: Self.loops.next())
         let storage = S3ObjectStorage(
             client: client, endpoint: endpoint, bucket: "photos",
-            signature: S3Signature(accessKey: "key", secretKey: "secret", region: "us-east-1"))
+            signature: AWSSignature(accessKey: "key", secretKey: "secret", region: "us-east-1"))
         let error = await #expect(throws: ObjectStorageError.self) { try await storage.get("abcd") }
         await client.shutDown()
         return error

@@ -1,3 +1,4 @@
+import AWSSigning
 import EventLoop
 
 @testable import MediaOffload
@@ -43,7 +44,7 @@ final class SwitchableStorage: ObjectStorage {
         try await storage.delete(key)
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
 
     private func refuseIfAway() throws {
         let isAway = state.withLock { state in

@@ -1,3 +1,4 @@
+import AWSSigning
 import Testing
 
 @testable import MediaOffload
@@ -12,7 +13,7 @@ struct StorageBreakerTests {
         func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws { try fail() }
         func get(_ key: String) async throws -> [UInt8]? { nil }
         func delete(_ key: String) async throws { try fail() }
-        func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
+        func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
     }
 
     @Test func `after a failure no call is admitted for a while`() async throws {

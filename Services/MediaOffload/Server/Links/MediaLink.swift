@@ -1,3 +1,4 @@
+import AWSSigning
 import DocumentModel
 import Foundation
 
@@ -31,7 +32,7 @@ struct MediaLink: Hashable, Sendable {
     /// - Parameter base: the service's public URL, without a slash at the end.
     func url(base: String) -> String {
         let parts = [app, "media", namespace.database, namespace.collection, id, digest]
-        return "\(base)/v1/apps/" + parts.map { S3Signature.encode($0) }.joined(separator: "/")
+        return "\(base)/v1/apps/" + parts.map { PercentEncoding.encode($0) }.joined(separator: "/")
     }
 
     static func isDigest(_ text: String) -> Bool {

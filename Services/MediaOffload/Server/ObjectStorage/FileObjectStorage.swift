@@ -1,3 +1,4 @@
+import AWSSigning
 import Foundation
 import Glibc
 
@@ -44,7 +45,7 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
 
     /// Keys are made by this service (ids of apps, hexadecimal digits and slashes), never from a client's text.
     private func path(_ key: String) -> String { "\(directory)/\(key)" }

@@ -1,3 +1,4 @@
+import AWSSigning
 import HTTPServer
 
 /// A store for the bytes of media. A key may be written several times, but always with the same bytes.
@@ -13,7 +14,7 @@ protocol ObjectStorage: Sendable {
     func delete(_ key: String) async throws
     /// A URL with which the object can be read for `lifetime` without further authorization; `nil` when the storage doesn't support
     /// that and the service must send the bytes itself.
-    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String?
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String?
 }
 
 /// A failure of the object store. It is transient: the same call may be retried later.

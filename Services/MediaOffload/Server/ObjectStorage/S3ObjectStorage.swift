@@ -1,3 +1,4 @@
+import AWSSigning
 import Foundation
 import HTTPClient
 
@@ -7,11 +8,11 @@ struct S3ObjectStorage: ObjectStorage {
     /// Scheme, host and port, without a slash at the end.
     let endpoint: String
     let bucket: String
-    let signature: S3Signature
+    let signature: AWSSignature
     private let host: String
 
     /// - Parameter endpoint: `http://` or `https://`, a host, and a port unless it is the scheme's default.
-    init(client: HTTPClient, endpoint: String, bucket: String, signature: S3Signature) {
+    init(client: HTTPClient, endpoint: String, bucket: String, signature: AWSSignature) {
         self.client = client
         self.endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
         self.bucket = bucket
@@ -47,11 +48,11 @@ struct S3ObjectStorage: ObjectStorage {
         if answer.status != 404 { try Self.require(answer, "DELETE \(key)") }
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? {
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? {
         let path = path(key)
         let query = signature.presignedQuery(
             method: "GET", host: host, path: path, seconds: Int(lifetime.components.seconds), at: now)
-        return "\(endpoint)\(S3Signature.encode(path, keeping: "/"))?\(query)"
+        return "\(endpoint)\(PercentEncoding.encode(path, keeping: "/"))?\(query)"
     }
 
     /// Creates the bucket; another instance may create it at the same time.
@@ -71,9 +72,9 @@ struct S3ObjectStorage: ObjectStorage {
         let path = path(key)
         let signed = signature.headers(
             method: method, host: host, path: path, headers: headers, bodyDigest: SHA256.hex(body ?? []),
-            at: S3Signature.Instant(Date()))
+            at: AWSSignature.Instant(Date()))
         let request = HTTPClient.Request(
-            method: method, url: endpoint + S3Signature.encode(path, keeping: "/"),
+            method: method, url: endpoint + PercentEncoding.encode(path, keeping: "/"),
             headers: signed.map { HTTPClient.Header($0.0, $0.1) }, body: body,
             maximumResponseBytes: 64 << 20)
         do {

@@ -1,3 +1,4 @@
+import AWSSigning
 import HTTPClient
 import ServiceBootstrap
 
@@ -22,14 +23,14 @@ struct S3Settings: Sendable {
 
     let endpoint: String
     let bucket: String
-    let signature: S3Signature
+    let signature: AWSSignature
 
     /// `nil` when no object store is configured.
     init?(_ configuration: Configuration) {
         guard let endpoint = configuration[Self.endpoint] else { return nil }
         self.endpoint = endpoint
         bucket = configuration[Self.bucket]
-        signature = S3Signature(
+        signature = AWSSignature(
             accessKey: configuration[Self.accessKey], secretKey: configuration[Self.secretKey],
             region: configuration[Self.region])
     }

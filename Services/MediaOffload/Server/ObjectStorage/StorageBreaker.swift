@@ -1,3 +1,4 @@
+import AWSSigning
 import EventLoop
 
 /// A circuit breaker in front of the object store: jobs call `admit` before they start, so that in an outage of hours only a probe
@@ -62,7 +63,7 @@ final class StorageBreaker: ObjectStorage {
 
     func delete(_ key: String) async throws { try await watching { try await $0.delete(key) } }
 
-    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? {
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? {
         storage.signedURL(key, lifetime: lifetime, now: now)
     }
 

@@ -1,3 +1,4 @@
+import AWSSigning
 import AppDefinition
 import DocumentModel
 import DocumentStore

@@ -1,13 +1,17 @@
 import Ccrypto
 
 /// SHA-256 and its HMAC (FIPS 180-4, RFC 2104), by OpenSSL.
-enum SHA256 {
-    static func digest(_ bytes: [UInt8]) -> [UInt8] {
+public enum SHA256 {
+    /// The 32 bytes of the hash.
+    public static func digest(_ bytes: [UInt8]) -> [UInt8] {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
             Ccrypto.SHA256(bytes, bytes.count, buffer.baseAddress)
             return Array(buffer)
         }
     }
+
+    /// The hash as 64 hexadecimal digits in lower case.
+    public static func hex(_ bytes: [UInt8]) -> String { hexText(digest(bytes)) }
 
     static func hmac(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
@@ -16,8 +20,6 @@ enum SHA256 {
             return Array(buffer)
         }
     }
-
-    static func hex(_ bytes: [UInt8]) -> String { hexText(digest(bytes)) }
 
     static func hexText(_ digest: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
