@@ -144,8 +144,8 @@ let libraries: [Target] = [
     library(
         "Functions",
         [
-            "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
+            "AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop",
+            "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
     library(
         "Grants",
@@ -249,7 +249,7 @@ let testTargets: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: ["ChildProcesses", "EventLoop", "Kafka", "LocalEngines"], path: "Tests/Support",
-        exclude: ["issuer.py", "mail-server.py", "object-store.sh"],
+        exclude: ["issuer.py", "mail-server.py", "object-store.sh", "vendors.py"],
         swiftSettings: settings),
 
     .target(

@@ -29,6 +29,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case functionSyntax = "function-syntax"
         case functionNotExported = "function-not-exported"
         case serviceUnknown = "service-unknown"
+        /// A service without rules, which functions that run as a user can't call.
+        case serviceWithoutRules = "service-without-rules"
         case collectionUnknown = "collection-unknown"
         /// Two clusters have a collection of the same name, which would be one collection here.
         case collectionConflict = "collection-conflict"

@@ -9,7 +9,7 @@ struct ServedFeatures {
     var lines: [AppReport.Line] {
         let parts: [(String, String?)] = [
             ("sign-in", signIn), ("user data", userData), ("collections", collections), ("sync", sync),
-            ("functions", functions), ("HTTPS endpoints", endpoints), ("triggers", triggers),
+            ("functions", functions), ("services", services), ("HTTPS endpoints", endpoints), ("triggers", triggers),
             ("values", definition.values.isEmpty ? nil : "\(definition.values.count)"),
             ("data API", definition.dataAPI.map { _ in "enabled" }),
             ("presence", definition.presence.map { "\($0.database).\($0.collection), \($0.field)" }),
@@ -47,6 +47,11 @@ struct ServedFeatures {
     private var functions: String? {
         let all = definition.functions
         return all.isEmpty ? nil : "\(all.count), \(all.count(where: \.isPrivate)) of them private"
+    }
+
+    private var services: String? {
+        let all = definition.dataSources.filter { $0.kind != nil && !$0.isDocumentStore }
+        return all.isEmpty ? nil : all.map { "\($0.name) (\($0.type))" }.joined(separator: ", ")
     }
 
     private var endpoints: String? {

@@ -11,9 +11,30 @@ public struct DataSource: Sendable {
     public var secretConfig: Document
     /// The rules for collections without rules of their own.
     public var defaultRules: CollectionRules?
+    /// Its file inside the app's folder, for messages.
+    var file: String
+    /// The rules of another vendor's service.
+    public var rules: [ServiceRule] = []
+    /// From `partita.json`: where an interface of the service is to be reached (scheme, host and port) instead of at its vendor's, by
+    /// the interface's name (`s3`, `twilio`); that of the empty name is for all others.
+    public internal(set) var endpoints: [ExactText: String] = [:]
+
+    /// What functions do with a service. The raw value is also the name that functions' processes know it by.
+    public enum Kind: String, Sendable { case documents = "mongodb-atlas", http, aws, twilio }
+
+    /// `nil` for a service that isn't served.
+    public var kind: Kind? {
+        switch type {
+        case "mongodb-atlas", "mongodb": .documents
+        case "http": .http
+        case "aws", "aws-s3", "aws-ses": .aws
+        case "twilio": .twilio
+        default: nil
+        }
+    }
 
     /// Whether it is the document store.
-    public var isDocumentStore: Bool { type == "mongodb-atlas" || type == "mongodb" }
+    public var isDocumentStore: Bool { kind == .documents }
 
     /// The cluster that it connects to; `nil` if the export doesn't say. Services of one cluster are one database.
     public var cluster: String? { config["clusterName"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }

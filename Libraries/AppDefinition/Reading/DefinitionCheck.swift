@@ -15,6 +15,7 @@ struct DefinitionCheck {
         checkUserData(definition)
         checkProviders(definition)
         checkRules(definition)
+        checkServices(definition)
         checkSync(definition)
         checkExtensions(definition)
         checkStores(definition)
@@ -213,6 +214,10 @@ struct DefinitionCheck {
                 }
             }
         }
+    }
+
+    private func checkServices(_ definition: AppDefinition) {
+        for rule in definition.dataSources.flatMap(\.rules) { checkCalls(rule.when, definition, file: rule.file) }
     }
 
     private func checkSync(_ definition: AppDefinition) {

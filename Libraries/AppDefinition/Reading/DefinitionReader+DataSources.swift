@@ -28,7 +28,7 @@ extension DefinitionReader {
                 "the data source \(name) has no configuration, and is read as mongodb-atlas")
             return DataSource(
                 name: name, type: "mongodb-atlas", config: Document(), secretConfig: Document(),
-                defaultRules: defaultRules)
+                defaultRules: defaultRules, file: file)
         }
         var type = node.string("type") ?? ""
         if type.isEmpty {
@@ -37,9 +37,24 @@ extension DefinitionReader {
             node.problem(.fieldMissing, severity: .warning, "type is missing: the service is read as mongodb-atlas")
             type = "mongodb-atlas"
         }
-        return DataSource(
+        var source = DataSource(
             name: node.string("name") ?? name, type: type, config: node.document("config"),
-            secretConfig: node.document("secret_config"), defaultRules: defaultRules)
+            secretConfig: node.document("secret_config"), defaultRules: defaultRules, file: file)
+        if source.kind == .aws || source.kind == .twilio { source.rules = serviceRules("\(folder)/\(name)/rules") }
+        return source
+    }
+
+    private func serviceRules(_ folder: String) -> [ServiceRule] {
+        ruleFiles(folder).compactMap(json).map { node in
+            ServiceRule(
+                name: node.string("name") ?? "", file: node.file, actions: node.strings("actions"),
+                when: node.rule("when") ?? .always)
+        }
+    }
+
+    /// The files of a folder of rules, without the copies that an editor leaves.
+    private func ruleFiles(_ folder: String) -> [String] {
+        files.files(in: folder, suffix: ".json").filter { !$0.hasSuffix(".bck.json") }
     }
 
     /// One folder per collection in the newer layout, one file with schema and rules in the older. A service that has collections in
@@ -49,8 +64,8 @@ extension DefinitionReader {
         let older = files.folders(in: "services").flatMap { folder -> [CollectionDefinition] in
             let service = json("services/\(folder)/config.json")?.string("name") ?? folder
             if newer.contains(where: { $0.service.hasSameBytes(as: service) }) { return [] }
-            return files.files(in: "services/\(folder)/rules", suffix: ".json")
-                .filter { !$0.hasSuffix(".bck.json") }.compactMap(json).compactMap { collection($0, service: service) }
+            return ruleFiles("services/\(folder)/rules").compactMap(json)
+                .compactMap { collection($0, service: service) }
         }
         return newer + older
     }

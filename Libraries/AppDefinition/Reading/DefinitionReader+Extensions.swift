@@ -4,7 +4,7 @@ extension DefinitionReader {
     /// `partita.json`: what Partita adds to the export format. The page in `AppDefinition.docc` describes it.
     func readExtensions(into definition: inout AppDefinition) {
         guard let node = json("partita.json") else { return }
-        node.checkFields(["presence", "media", "indexes"])
+        node.checkFields(["presence", "media", "indexes", "services"])
         let database = definition.sync?.database
         if let presence = node.child("presence") {
             definition.presence = self.presence(presence, database: database)
@@ -12,6 +12,35 @@ extension DefinitionReader {
         }
         definition.media = node.child("media")?.elements.compactMap { media($0, database: database) } ?? []
         definition.indexes = node.child("indexes")?.elements.compactMap { index($0, database: database) } ?? []
+        for (name, service) in node.child("services")?.entries ?? [] {
+            guard
+                let index = definition.dataSources.firstIndex(where: {
+                    $0.name.hasSameBytes(as: name) && [.aws, .twilio].contains($0.kind)
+                })
+            else {
+                service.problem(.serviceUnknown, "the app has no service \(name) of type aws or twilio")
+                continue
+            }
+            definition.dataSources[index].endpoints = endpoints(service, of: definition.dataSources[index])
+        }
+    }
+
+    /// Where a service is reached: `endpoint`, or `endpoints` with one for each of its interfaces.
+    private func endpoints(_ node: ConfigNode, of source: DataSource) -> [ExactText: String] {
+        node.checkFields(["endpoint", "endpoints"])
+        let parts = node.child("endpoints")
+        parts?.checkFields(source.kind == .aws ? AWSInterface.served.map(\.name) : ["twilio"])
+        let places = [("", node.child("endpoint"))] + (parts?.entries ?? []).map { ($0.key, $0.node) }
+        var endpoints: [ExactText: String] = [:]
+        for (interface, place) in places {
+            guard let place, let text = place.text else { continue }
+            guard text.wholeMatch(of: /https?:\/\/([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\/?/) != nil else {
+                place.problem(.fieldValue, "must be http:// or https:// with a host, and a port if need be")
+                continue
+            }
+            endpoints[interface] = text.hasSuffix("/") ? String(text.dropLast()) : text
+        }
+        return endpoints
     }
 
     private func place(_ node: ConfigNode, database: String?) -> (database: String, collection: String)? {

@@ -29,6 +29,14 @@ enum FunctionSource {
         }
     }
 
+    /// The lines, counted from 1, outside of comments that begin a line, that call a method of one of these names, as `.name(`.
+    static func calls(of names: [String], in source: String) -> [(name: String, line: Int)] {
+        numberedLines(source).flatMap { line, number in
+            line.matches(of: /\.\s*([A-Za-z0-9]+)\s*\(/).map { String($0.1) }.filter(names.containsExactly)
+                .map { ($0, number) }
+        }
+    }
+
     /// The line, counted from 1, at which a private key begins (RFC 7468).
     static func lineOfPrivateKey(_ source: String) -> Int? {
         source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)

@@ -17,6 +17,11 @@ struct SecretsInClear {
             else { continue }
             warn(file, pointer: "/options/secret", line: nil)
         }
+        for source in definition.dataSources {
+            for key in ["secretAccessKey", "auth_token"] where source.config[key]?.stringValue?.isEmpty == false {
+                warn(source.file, pointer: "/config/\(key)", line: nil)
+            }
+        }
         for function in definition.functions {
             guard let line = FunctionSource.lineOfPrivateKey(function.source) else { continue }
             warn(function.file, pointer: "", line: line)

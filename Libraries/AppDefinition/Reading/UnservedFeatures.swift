@@ -57,18 +57,15 @@ struct UnservedFeatures {
     }
 
     private func reportServices() {
-        for source in definition.dataSources where !source.isDocumentStore {
-            let file =
-                ["services", "http_endpoints", "data_sources"].map { "\($0)/\(source.name)/config.json" }
-                .first { files[$0] != nil } ?? "services/\(source.name)/config.json"
-            guard source.type == "http" else {
-                warn(
-                    file,
-                    "the service \(source.name) of type \(source.type) isn't served, and calls of it throw: call the vendor's HTTP interface with context.http"
-                )
-                continue
-            }
-            for rule in files.files(in: file.replacing("/config.json", with: "/rules"), suffix: ".json") {
+        for source in definition.dataSources where source.kind == nil {
+            warn(
+                source.file,
+                "the service \(source.name) of type \(source.type) isn't served, and calls of it throw: call the vendor's HTTP interface with context.http"
+            )
+        }
+        VendorServices(definition, log: log).report()
+        for source in definition.dataSources where source.kind == .http {
+            for rule in files.files(in: source.file.replacing("/config.json", with: "/rules"), suffix: ".json") {
                 warn(
                     rule,
                     "rules of http services aren't applied: functions reach the public internet, and the destinations in the operator's egress.allow"

@@ -29,8 +29,13 @@ public struct UserAccess: Sendable {
     }
 
     /// Whether a rule that isn't about a document, such as `can_evaluate`, holds.
-    public func holds(_ rule: RuleExpression) async throws -> Bool {
-        try await rule.evaluate(context) { try await functions.call($0, $1, of: app, version: version, user: user) }
+    /// - Parameter arguments: `%%args`, the arguments of a service's action.
+    public func holds(_ rule: RuleExpression, arguments: Document? = nil) async throws -> Bool {
+        var context = context
+        context.arguments = arguments
+        return try await rule.evaluate(context) {
+            try await functions.call($0, $1, of: app, version: version, user: user)
+        }
     }
 
     func perform(_ call: DocumentCall, on store: DocumentStore) async throws -> Value {

@@ -39,7 +39,7 @@ public struct FunctionContext: Sendable {
             "services": .document(
                 Document(
                     fields: app.dataSources.map {
-                        .init($0.name, .string($0.isDocumentStore ? "mongodb-atlas" : $0.type))
+                        .init($0.name, .string($0.kind?.rawValue ?? $0.type))
                     })),
         ]
         document["request"] = request.map { .document($0) }

@@ -73,7 +73,11 @@ public enum AuthServer {
             redis: engines.redis, prefix: configuration[AuthKeys.redisPrefix], metrics: metrics, logger: logger)
         let throttle = AttemptThrottle(store: counts, configuration: configuration)
         let budget = CallBudget(store: counts, configuration: configuration)
-        let functions = functions ?? AppFunctions(pool: hosts, store: engines.store, logger: logger).caller
+        var http = HTTPClient.Configuration()
+        http.egress = try EgressPolicy(configuration)
+        let outside = OutsideEffects(http: HTTPClient(loop: context.loops.next(), configuration: http))
+        let functions =
+            functions ?? AppFunctions(pool: hosts, store: engines.store, outside: outside, logger: logger).caller
 
         let accounts = Accounts(store: store, wakeOutbox: { outbox.wake() }, clock: clock)
         let ends = SessionEnds(accounts: accounts)

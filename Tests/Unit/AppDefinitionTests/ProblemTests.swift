@@ -52,10 +52,10 @@ import Testing
             ["greet", "CREATE"]
         ),
         (
-            "services/mail/config.json", #"{"name": "mail", "type": "aws", "config": {}}"#,
-            ["mail", "aws", "context.http"]
+            "services/push/config.json", #"{"name": "push", "type": "gcm", "config": {}}"#,
+            ["push", "gcm", "context.http"]
         ),
-        ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#, ["twilio"]),
+        ("services/mail/config.json", #"{"name": "mail", "type": "aws-ses", "config": {}}"#, ["send", "SendEmail"]),
         ("services/in/incoming_webhooks/hook/config.json", #"{"name": "hook"}"#, ["webhooks", "function"]),
         ("graphql/config.json", "{}", ["GraphQL", "data API"]),
         ("graphql/custom_resolvers/Query_a.json", #"{"on_type": "Query"}"#, ["GraphQL"]),
@@ -90,6 +90,8 @@ import Testing
         ),
         ("hosting/config.json", #"{"enabled": false}"#), ("log_forwarders/a.txt", "{}"),
         ("services/web/config.json", #"{"name": "web", "type": "http", "config": {}}"#),
+        ("services/mail/config.json", #"{"name": "mail", "type": "aws", "config": {}}"#),
+        ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#),
         ("functions/greet.js", "// require('axios')\n/* require('axios') */\nexports = required => required;\n"),
     ])
     func `a disabled or supported feature is no problem`(file: String, text: String) {

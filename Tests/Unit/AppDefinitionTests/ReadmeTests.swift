@@ -10,7 +10,7 @@ struct ReadmeTests {
         "webhooks": (
             "services/web/incoming_webhooks/hook/config.json", #"{"name": "hook", "options": {"httpMethod": "POST"}}"#
         ),
-        "services of other vendors": ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#),
+        "other services of vendors": ("services/push/config.json", #"{"name": "push", "type": "gcm", "config": {}}"#),
         "GraphQL": ("graphql/config.json", "{}"),
         "hosting": ("hosting/config.json", #"{"enabled": true}"#),
         "log forwarders": ("log_forwarders/all.json", #"{"name": "all"}"#),

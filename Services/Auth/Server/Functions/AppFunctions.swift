@@ -9,6 +9,7 @@ import Logging
 struct AppFunctions: Sendable {
     let pool: FunctionHostPool
     let store: DocumentStore
+    let outside: OutsideEffects
     let logger: Logger
     /// Somebody waits for the answer of their sign-in.
     var limits = FunctionInvocation.Limits(cpu: 5, wall: .seconds(30))
@@ -24,8 +25,7 @@ struct AppFunctions: Sendable {
             context: FunctionContext(app: app.definition, isSystem: true).document, limits: limits,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: app.definition) else {
-                    return .failure(
-                        EffectFailure(name: "Error", message: "a function of auth can't use \(effect.service)"))
+                    return await outside.perform(effect, of: app.definition, as: .system)
                 }
                 return await effects.perform(effect)
             },

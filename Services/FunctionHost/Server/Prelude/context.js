@@ -11,9 +11,10 @@ function makeContext(function_) {
     runningAsSystem: () => given().runningAsSystem === true || (given().systemFunctions ?? []).includes(function_),
     services: {
       get: name => {
-        const type = given().services?.[name] ?? name;
+        const services = given().services ?? {};
+        const type = Object.hasOwn(services, name) ? services[name] : ["mongodb-atlas", "http"].includes(name) ? name : undefined;
         if (name === "http" || type === "http") return http();
-        return type === "mongodb-atlas" ? effects().mongodb(effect, name) : effects().remote(effect, name);
+        return type === "mongodb-atlas" ? effects().mongodb(effect, name) : effects().vendor(effect, name, type);
       },
     },
     values: {

@@ -126,11 +126,22 @@ const mongodb = (effect, service) => ({
 });
 // `then` must be undefined, or `await` would treat such an object as a promise.
 const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
-// Only document stores have databases, and the app has none of this name.
-const noStore = service => { throw Object.assign(new Error(`service not found: '${service}'`), { name: "ServiceNotFound" }); };
-const remote = (effect, service) =>
-  byName(api => region => api === "db" ? noStore(service) : byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
+const refuse = (name, message) => { throw Object.assign(new Error(message), { name }); };
+// A service of another vendor: `services.get("AWS").s3(region).PutObject({…})`, `services.get("Twilio").send({…})`.
+function vendor(effect, service, type) {
+  switch (type) {
+    case "aws": return byName(api => region => {
+      if (region !== undefined && typeof region !== "string") {
+        refuse("ServiceCommandNotFound", `${service}.${api} is not supported: call an interface of AWS with a region, as in s3("us-east-1").PutObject`);
+      }
+      return byName(action => args => effect(service, `${api}.${action}`, { region, arguments: args ?? {} }));
+    });
+    case "twilio": return byName(action => args => effect(service, action, args ?? {}));
+    case undefined: return byName(() => () => refuse("ServiceNotFound", `service not found: '${service}'`));
+    default: return byName(() => () => refuse("ServiceNotFound", `the service '${service}' of type ${type} is not supported`));
+  }
+}
 const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
   [method, request => effect("http", method, requests().httpRequest(request))]));
 isCursor = value => value instanceof Cursor;
-return { asking, answer, withID, mongodb, remote, makeHTTP };
+return { asking, answer, withID, mongodb, vendor, makeHTTP };

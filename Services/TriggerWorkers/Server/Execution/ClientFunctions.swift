@@ -85,9 +85,11 @@ struct ClientFunctions: Sendable {
         let user = DataAccess.user(access(call))
         let isSystem = function.runsAsSystem
         let systemFunctions = Set(texts: definition.functions.filter(\.runsAsSystem).map(\.name))
+        let access: @Sendable (FunctionEffect) -> DataAccess = {
+            isSystem || systemFunctions.contains($0.function) ? .system : user
+        }
         let documents = DocumentEffects(
-            store: store, app: definition.id, definition: definition, turns: turns, user: call.member,
-            access: { isSystem || systemFunctions.contains($0.function) ? .system : user })
+            store: store, app: definition.id, definition: definition, turns: turns, user: call.member, access: access)
         let name = function.name
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(definition, version: call.app.version), user: call.member, function: name,
@@ -96,7 +98,9 @@ struct ClientFunctions: Sendable {
                 .document,
             givesResponse: givesResponse,
             perform: { effect in
-                guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
+                guard DocumentEffects.handles(effect, app: definition) else {
+                    return await effects.perform(effect, of: definition, as: access(effect))
+                }
                 return await documents.perform(effect)
             },
             log: { logs.add(.init($0, app: definition.id, function: name)) })

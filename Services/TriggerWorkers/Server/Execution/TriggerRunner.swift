@@ -132,7 +132,9 @@ struct TriggerRunner: Sendable {
                     journal.performed(effect, key)
                     return .success(key)
                 }
-                guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
+                guard DocumentEffects.handles(effect, app: definition) else {
+                    return await effects.perform(effect, of: definition, as: .system)
+                }
                 let result = await documents.perform(effect)
                 if case .success(let value) = result { journal.performed(effect, value) }
                 return result

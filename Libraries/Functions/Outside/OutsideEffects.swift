@@ -1,9 +1,10 @@
-import DocumentModel
-import FunctionProtocol
-import HTTPClient
+public import AppDefinition
+public import DocumentModel
+public import FunctionProtocol
+public import HTTPClient
 
-/// Performs the effects of functions other than document calls: HTTP requests.
-struct OutsideEffects: Sendable {
+/// Performs the effects of functions other than document calls: HTTP requests, and calls of other vendors' services.
+public struct OutsideEffects: Sendable {
     /// The redirects that a request with `followRedirects` follows, as many as in Go's client, which App Services used.
     private static let maximumRedirects = 10
     /// The fields of a request; others are refused by name.
@@ -11,21 +12,30 @@ struct OutsideEffects: Sendable {
         "url", "headers", "body", "encodeBodyAsJSON", "followRedirects", "digestAuth", "username", "password",
     ]
 
-    let http: HTTPClient
+    private let http: HTTPClient
 
-    func perform(_ effect: FunctionEffect) async -> Result<Value, EffectFailure> {
-        guard effect.service == "http" else {
-            return .failure(
-                EffectFailure(name: "ServiceNotFound", message: "the service \(effect.service) is not supported"))
-        }
+    /// - Parameter http: sends the requests; its egress policy and its limits hold for all of them.
+    public init(http: HTTPClient) { self.http = http }
+
+    /// - Parameter access: on whose behalf the function that has the effect runs; a user needs the permission of a service's rules.
+    public func perform(
+        _ effect: FunctionEffect, of app: AppDefinition, as access: DataAccess
+    ) async -> Result<Value, EffectFailure> {
+        let isRequest = effect.service == "http"
         do {
-            return .success(try await request(effect))
+            guard !isRequest else { return .success(try await request(effect)) }
+            return .success(try await ServiceCall(effect, of: app).perform(with: http, as: access))
         } catch let failure as EffectFailure {
             return .failure(failure)
         } catch let error as HTTPClientError where error.code == .refused {
-            return .failure(EffectFailure(name: "RestrictedHost", message: "http.\(effect.action): \(error.message)"))
+            return .failure(
+                EffectFailure(
+                    name: "RestrictedHost", message: "\(effect.service).\(effect.action): \(error.message)"))
         } catch {
-            return .failure(EffectFailure(name: "HTTPError", message: "\(error)"))
+            return .failure(
+                EffectFailure(
+                    name: "HTTPError",
+                    message: isRequest ? "\(error)" : "\(effect.service).\(effect.action): \(error)"))
         }
     }
 

@@ -1,0 +1,75 @@
+import DocumentModel
+
+/// Warns of what of AWS' and Twilio's services isn't served, and of what would make each call of them fail.
+struct VendorServices {
+    private let definition: AppDefinition
+    private let log: ProblemLog
+
+    /// The settings without which a service can't be called.
+    private static let required: [DataSource.Kind: [String]] = [
+        .aws: ["accessKeyId", "secretAccessKey"], .twilio: ["sid", "auth_token"],
+    ]
+    /// The actions of the oldest types, which weren't named like AWS' own.
+    private static let oldActions = ["aws-s3": "put and signPolicy", "aws-ses": "send"]
+
+    init(_ definition: AppDefinition, log: ProblemLog) {
+        self.definition = definition
+        self.log = log
+    }
+
+    func report() {
+        for source in definition.dataSources {
+            guard let kind = source.kind, let settings = Self.required[kind] else { continue }
+            for key in settings where !has(source, key) {
+                log.add(
+                    .fieldMissing, severity: .warning, file: source.file,
+                    "the service \(source.name) has no \(key), and calls of it throw: name a secret in secret_config")
+            }
+            if let old = Self.oldActions[source.type] {
+                log.add(
+                    .featureNotServed, severity: .warning, file: source.file, pointer: "/type",
+                    "\(old), the own actions of \(source.type), aren't served: call those of AWS, as s3(region).PutObject and ses(region).SendEmail"
+                )
+            }
+            if source.rules.isEmpty {
+                log.add(
+                    .serviceWithoutRules, severity: .warning, file: source.file,
+                    "the service \(source.name) has no rules: functions that run as the system can call it, and those that run as a user can't"
+                )
+            }
+            if kind == .aws { reportRules(source) }
+        }
+        if definition.dataSources.contains(where: { $0.kind == .aws }) { reportFunctions() }
+    }
+
+    private func has(_ source: DataSource, _ key: String) -> Bool {
+        [source.secretConfig, source.config].contains { $0[key]?.stringValue?.isEmpty == false }
+    }
+
+    private func reportRules(_ source: DataSource) {
+        for rule in source.rules {
+            for (index, action) in rule.actions.enumerated() {
+                let interface = action.splitAtBytes(":").first ?? action
+                guard interface != "*", AWSInterface.named(interface) == nil else { continue }
+                log.add(
+                    .featureNotServed, severity: .warning, file: rule.file, pointer: "/actions/\(index)",
+                    "the interface \(interface) of AWS isn't served, and calls of it throw: use a package of AWS' SDK for JavaScript"
+                )
+            }
+        }
+    }
+
+    /// Functions name an interface by a method of a service that is often in a variable.
+    private func reportFunctions() {
+        for function in definition.functions where function.source.contains("services") {
+            var reported: Set<ExactText> = []
+            for (name, line) in FunctionSource.calls(of: AWSInterface.unserved, in: function.source)
+            where reported.insert(name) {
+                log.add(
+                    .featureNotServed, severity: .warning, file: function.file, line: line,
+                    "\(name)() looks like the interface of AWS, which isn't served: a call of it throws; use a package of AWS' SDK for JavaScript"
+                )
+            }
+        }
+    }
+}

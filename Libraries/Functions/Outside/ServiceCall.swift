@@ -1,0 +1,65 @@
+import AppDefinition
+import DocumentModel
+import FunctionProtocol
+import HTTPClient
+
+/// A function's call of another vendor's service: of AWS or Twilio, by the name that the app gives it.
+struct ServiceCall {
+    let app: AppDefinition
+    let service: DataSource
+    /// The action as rules name it: `send`, `s3:PutObject`.
+    let action: String
+    let arguments: Document
+    private let request: @Sendable (HTTPClient) async throws -> Value
+
+    /// - Throws: `EffectFailure` for a service, an interface or an argument that isn't served.
+    init(_ effect: FunctionEffect, of app: AppDefinition) throws {
+        guard let service = app.dataSources.first(where: { $0.name.hasSameBytes(as: effect.service) }) else {
+            throw EffectFailure(name: "ServiceNotFound", message: "service not found: '\(effect.service)'")
+        }
+        self.app = app
+        self.service = service
+        let settings = ServiceSettings(service: service, app: app)
+        switch service.kind {
+        case .aws?:
+            let call = try AWSCall(effect, settings)
+            action = "\(call.interface.name):\(call.action)"
+            arguments = call.arguments
+            request = { try await call.perform(with: $0) }
+        case .twilio?:
+            let message = try TwilioMessage(effect, settings)
+            action = "send"
+            arguments = message.arguments
+            request = { try await message.send(with: $0) }
+        default:
+            throw EffectFailure(
+                name: "ServiceNotFound",
+                message: "the service '\(service.name)' of type \(service.type) is not supported")
+        }
+    }
+
+    /// Performs the call if a rule of the service allows it.
+    /// - Throws: `EffectFailure`, `HTTPClientError`, `CancellationError`.
+    func perform(with client: HTTPClient, as access: DataAccess) async throws -> Value {
+        guard try await isAllowed(to: access) else {
+            throw EffectFailure(
+                name: RuleRefusal.code,
+                message: "no rule of the service '\(service.name)' allows this user to call \(action)")
+        }
+        return try await request(client)
+    }
+
+    private func isAllowed(to access: DataAccess) async throws -> Bool {
+        guard case .user(let user) = access else { return true }
+        for rule in service.rules where rule.covers(action) {
+            do {
+                if try await user.holds(rule.when, arguments: arguments) { return true }
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                throw EffectFailure(error)
+            }
+        }
+        return false
+    }
+}
