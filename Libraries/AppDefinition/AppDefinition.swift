@@ -31,6 +31,7 @@ public struct AppDefinition: Sendable {
     /// Environment name to its values.
     public internal(set) var environments: [ExactText: Document] = [:]
     public internal(set) var httpEndpoints: [HTTPEndpoint] = []
+    public internal(set) var webhooks: [Webhook] = []
     /// The data API's settings; `nil` if the app doesn't enable it.
     public internal(set) var dataAPI: DataAPI?
     /// From `partita.json`: the field that shows whether a user is online.
@@ -155,6 +156,10 @@ extension AppDefinition {
         for endpoint in httpEndpoints where !endpoint.isDisabled {
             guard let name = endpoint.validation.secretName else { continue }
             add(["": .string(name)], "endpoint \(endpoint.method) \(endpoint.route)")
+        }
+        for webhook in webhooks where !webhook.endpoint.isDisabled {
+            guard let name = webhook.endpoint.validation.secretName else { continue }
+            add(["": .string(name)], "webhook \(webhook.service)/\(webhook.name)")
         }
         return uses.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
     }

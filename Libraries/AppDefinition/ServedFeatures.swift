@@ -9,7 +9,8 @@ struct ServedFeatures {
     var lines: [AppReport.Line] {
         let parts: [(String, String?)] = [
             ("sign-in", signIn), ("user data", userData), ("collections", collections), ("sync", sync),
-            ("functions", functions), ("services", services), ("HTTPS endpoints", endpoints), ("triggers", triggers),
+            ("functions", functions), ("services", services), ("HTTPS endpoints", endpoints), ("webhooks", webhooks),
+            ("triggers", triggers),
             ("values", definition.values.isEmpty ? nil : "\(definition.values.count)"),
             ("data API", definition.dataAPI.map { _ in "enabled" }),
             ("presence", definition.presence.map { "\($0.database).\($0.collection), \($0.field)" }),
@@ -45,7 +46,8 @@ struct ServedFeatures {
     }
 
     private var functions: String? {
-        let all = definition.functions
+        let others = Set(texts: definition.webhooks.flatMap { [$0.endpoint.functionName, $0.userFunction ?? ""] })
+        let all = definition.functions.filter { !others.contains($0.name) }
         return all.isEmpty ? nil : "\(all.count), \(all.count(where: \.isPrivate)) of them private"
     }
 
@@ -54,8 +56,10 @@ struct ServedFeatures {
         return all.isEmpty ? nil : all.map { "\($0.name) (\($0.type))" }.joined(separator: ", ")
     }
 
-    private var endpoints: String? {
-        let all = definition.httpEndpoints
+    private var endpoints: String? { count(definition.httpEndpoints) }
+    private var webhooks: String? { count(definition.webhooks.map(\.endpoint)) }
+
+    private func count(_ all: [HTTPEndpoint]) -> String? {
         guard !all.isEmpty else { return nil }
         let disabled = all.count(where: \.isDisabled)
         return "\(all.count - disabled)" + (disabled > 0 ? ", \(disabled) disabled" : "")

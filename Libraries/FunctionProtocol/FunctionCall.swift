@@ -23,8 +23,8 @@ public struct FunctionCall: Sendable {
     /// The time that `Date` shows in a run that must be repeatable, in milliseconds since 1970; `nil`: the clock.
     public var now: Int64?
     /// Whether the function gets an object that describes an HTTP response as its last argument. The call's result is then
-    /// `{result, response: {statusCode, headers: {name: [value]}, body}}`; the body is a string or binary, and absent when the
-    /// function set none.
+    /// `{result, response: {statusCode, headers: {name: [value]}, body, isSet}}`; the body is a string or binary, and absent when the
+    /// function set none. `isSet` says whether it set anything.
     public var givesResponse: Bool
 
     public init(

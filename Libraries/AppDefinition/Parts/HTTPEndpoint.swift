@@ -4,18 +4,26 @@ public struct HTTPEndpoint: Sendable {
     public enum Validation: Sendable {
         /// `NO_VALIDATION`
         case none
-        /// `SECRET_AS_QUERY_PARAM`: the query parameter `secret` is this secret of the app.
-        case secretInQuery(name: String)
-        /// `VERIFY_PAYLOAD`: `Endpoint-Signature: sha256=` and the hexadecimal HMAC with SHA-256 of the body, under this secret.
-        case signedBody(name: String)
+        /// `SECRET_AS_QUERY_PARAM`: the query parameter `secret` is this secret.
+        case secretInQuery(Secret)
+        /// `VERIFY_PAYLOAD`: the header is `sha256=` and the hexadecimal HMAC with SHA-256 of the body, under this secret.
+        case signedBody(Secret, header: String)
 
-        /// The secret's name.
-        public var secretName: String? {
+        public var secret: Secret? {
             switch self {
             case .none: nil
-            case .secretInQuery(let name), .signedBody(let name): name
+            case .secretInQuery(let secret), .signedBody(let secret, _): secret
             }
         }
+
+        /// The name of the app's secret.
+        public var secretName: String? { if case .named(let name)? = secret { name } else { nil } }
+    }
+
+    /// A secret of the app, or one that its files have in plain text, as those of webhooks do.
+    public enum Secret: Sendable {
+        case named(String)
+        case text(String)
     }
 
     /// The path after `/app/{app}/endpoint`, which begins with a slash; it is compared by its bytes.

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension DefinitionReader {
-    private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "*"]
+    static let endpointMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "*"]
     /// The paths of the data API, which another service has.
     private static let dataAPI = "/data/v1/action/"
 
@@ -26,7 +26,7 @@ extension DefinitionReader {
             case .success(let validation): endpoint.validation = validation
             case .failure(let obstacle): disable(&endpoint, node, at: obstacle.key, obstacle.reason)
             }
-            if !Self.methods.containsExactly(endpoint.method) {
+            if !Self.endpointMethods.containsExactly(endpoint.method) {
                 disable(&endpoint, node, at: "http_method", "the method \(endpoint.method) is unknown")
             }
             if endpoint.route.startsWithBytes(of: Self.dataAPI) {
@@ -43,22 +43,32 @@ extension DefinitionReader {
         }
     }
 
-    private struct Obstacle: Error {
+    /// Why an endpoint can't be served.
+    struct Obstacle: Error {
         let key: String
         let reason: String
     }
 
     private func validation(_ node: ConfigNode) -> Result<HTTPEndpoint.Validation, Obstacle> {
-        let method = node.string("validation_method") ?? ""
-        let secret = node.string("secret_name") ?? ""
-        switch method {
-        case "", "NO_VALIDATION": return .success(.none)
-        case "SECRET_AS_QUERY_PARAM" where !secret.isEmpty: return .success(.secretInQuery(name: secret))
-        case "VERIFY_PAYLOAD" where !secret.isEmpty: return .success(.signedBody(name: secret))
-        case "SECRET_AS_QUERY_PARAM", "VERIFY_PAYLOAD":
-            return .failure(
-                Obstacle(key: "validation_method", reason: "\(method) needs secret_name, the name of a secret"))
-        default: return .failure(Obstacle(key: "validation_method", reason: "the validation \(method) is unknown"))
+        let name = node.string("secret_name") ?? ""
+        return validation(
+            node.string("validation_method") ?? "", name.isEmpty ? nil : .named(name), signature: "Endpoint-Signature",
+            key: "validation_method")
+    }
+
+    /// - Parameters:
+    ///   - signature: the header that has the body's signature.
+    ///   - key: where the method is set, for messages.
+    func validation(
+        _ method: String, _ secret: HTTPEndpoint.Secret?, signature: String, key: String
+    ) -> Result<HTTPEndpoint.Validation, Obstacle> {
+        switch (method, secret) {
+        case ("", _), ("NO_VALIDATION", _): .success(.none)
+        case ("SECRET_AS_QUERY_PARAM", let secret?): .success(.secretInQuery(secret))
+        case ("VERIFY_PAYLOAD", let secret?): .success(.signedBody(secret, header: signature))
+        case ("SECRET_AS_QUERY_PARAM", _), ("VERIFY_PAYLOAD", _):
+            .failure(Obstacle(key: key, reason: "\(method) needs secret_name, the name of a secret"))
+        default: .failure(Obstacle(key: key, reason: "the validation \(method) is unknown"))
         }
     }
 

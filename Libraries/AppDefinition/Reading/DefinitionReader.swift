@@ -36,6 +36,7 @@ struct DefinitionReader {
         definition.values = values()
         definition.environments = environments()
         definition.httpEndpoints = httpEndpoints()
+        readWebhooks(into: &definition)
         definition.dataAPI = dataAPI()
         readExtensions(into: &definition)
         return definition

@@ -72,9 +72,6 @@ struct UnservedFeatures {
                 )
             }
         }
-        for file in files.paths where file.contains("/incoming_webhooks/") && file.hasSuffix("/config.json") {
-            warn(file, "webhooks aren't served: make the script a function, and an HTTPS endpoint of it")
-        }
     }
 
     private func reportFunctions() {

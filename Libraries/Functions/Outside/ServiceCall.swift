@@ -39,14 +39,20 @@ struct ServiceCall {
     }
 
     /// Performs the call if a rule of the service allows it.
-    /// - Throws: `EffectFailure`, `HTTPClientError`, `CancellationError`.
+    /// - Throws: `EffectFailure`; `HTTPClientError` for an address that the egress policy refuses; `CancellationError`.
     func perform(with client: HTTPClient, as access: DataAccess) async throws -> Value {
         guard try await isAllowed(to: access) else {
             throw EffectFailure(
                 name: RuleRefusal.code,
                 message: "no rule of the service '\(service.name)' allows this user to call \(action)")
         }
-        return try await request(client)
+        do {
+            return try await request(client)
+        } catch let error as HTTPClientError where error.code != .refused {
+            throw EffectFailure(
+                name: service.kind == .twilio ? TwilioMessage.error : AWSCall.error,
+                message: "\(service.name), \(action): \(error)")
+        }
     }
 
     private func isAllowed(to access: DataAccess) async throws -> Bool {

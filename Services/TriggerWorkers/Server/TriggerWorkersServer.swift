@@ -65,10 +65,15 @@ public enum TriggerWorkersServer {
             logs: logs)
         let call = FunctionCallRoute(
             apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)
-        let endpoint = EndpointRoute(apps: engines.apps, access: engines.access, functions: clientFunctions)
-        for method in EndpointRoute.methods {
-            context.router.on(method, EndpointRoute.template, bodyLimit: EndpointRoute.bodyLimit) {
+        let run = EndpointRun(access: engines.access, functions: clientFunctions)
+        let endpoint = EndpointRoute(apps: engines.apps, run: run)
+        let webhook = WebhookRoute(apps: engines.apps, run: run)
+        for method in EndpointRun.methods {
+            context.router.on(method, EndpointRoute.template, bodyLimit: EndpointRun.bodyLimit) {
                 try await endpoint.handle($0)
+            }
+            context.router.on(method, WebhookRoute.template, bodyLimit: EndpointRun.bodyLimit) {
+                try await webhook.handle($0)
             }
         }
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {

@@ -43,6 +43,41 @@ import Testing
         #expect(try await client.register("guest@example.org").code == "BadRequest")
     }
 
+    @Test func `a confirmation function sends its mail by a service of AWS`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let vendors = try await Vendors.start()
+        let values = AuthFixture.values(
+            fixture.engines, database: fixture.database, pool: fixture.pool, mailFolder: fixture.mailFolder)
+        let hosted = try await HostedAuth(values, functions: nil, clock: .system)
+        var app = TestApp()
+        app.confirmation = #""runConfirmationFunction": true, "confirmationFunctionName": "succeed""#
+        var files = app.files
+        files.texts["services/Mail/config.json"] = """
+            {"name": "Mail", "type": "aws", "config": {"accessKeyId": "\(Vendors.accessKey)"},
+             "secret_config": {"secretAccessKey": "awsSecret"}}
+            """
+        files.texts["partita.json"] = """
+            {"services": {"Mail": {"endpoint": "\(vendors.url.replacing("localhost", with: "127.0.0.1"))"}}}
+            """
+        files.texts["functions/succeed.js"] = """
+            exports = async function ({ username, token }) {
+              await context.services.get("Mail").ses("eu-west-1").SendEmail({
+                Source: "hotel@example.org", Destination: { ToAddresses: [username] },
+                Message: { Subject: { Data: "Welcome" }, Body: { Text: { Data: `${token.length > 0}` } } } });
+              return { status: "success" };
+            };
+            """
+        try await fixture.registry.setSecret("awsSecret", of: app.id, to: Vendors.secretKey)
+        try await fixture.deploy(try AppDefinition(files: files))
+        let client = AppClient(port: hosted.port, app: app.id)
+        try await eventually("the app is known") { try await client.call(.get, "location").status == 200 }
+        #expect(try await client.register("guest@example.org").status == 201)
+        let sent = try ExtendedJSON.parse(try await vendors.accepted())
+        #expect(sent[0]?["form"]?["Destination.ToAddresses.member.1"] == "guest@example.org", "\(sent)")
+        #expect(sent[0]?["form"]?["Message.Body.Text.Data"] == "true")
+        #expect(try await client.signIn("guest@example.org").user.isEmpty == false)
+    }
+
     private static func userData(_ token: String) throws -> Value? {
         var text = String(token.split(separator: ".")[1]).replacing("-", with: "+").replacing("_", with: "/")
         while text.utf8.count % 4 != 0 { text += "=" }

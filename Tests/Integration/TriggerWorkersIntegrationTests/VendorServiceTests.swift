@@ -245,6 +245,17 @@ import Testing
         #expect(record["Data"] == "eyJhIjoiw6kifQ==" && record["StreamName"] == "s")
         let invoked = try #require(accepted.first { $0["service"] == "lambda" })
         #expect(invoked["invocation"] == "RequestResponse" && invoked["body"] == "[1]")
+        try await world.fixture.registry.setSecret("awsSecret", of: world.app.id, to: "another one")
+        let send = #"["ses", "eu-west-1", "SendEmail", {"Source": "me@example.org"}]"#
+        try await eventually("AWS refuses the signature") {
+            try await world.call("aws", send).stringValue?.hasPrefix(
+                "AWSError: SignatureDoesNotMatch: the signature is another one (ses.SendEmail, status code: 403")
+                == true
+        }
+        try await world.fixture.registry.setSecret("awsSecret", of: world.app.id, to: Vendors.secretKey)
+        try await eventually("AWS accepts the signature") {
+            try await world.call("aws", send)["MessageId"] != nil
+        }
         let rejected = try await world.call(
             "aws", #"["ses", "eu-west-1", "SendEmail", {"Source": "nobody@example.org"}]"#)
         #expect(
@@ -276,6 +287,9 @@ import Testing
             let answer = try await world.call("aws", arguments)
             #expect(answer.stringValue?.hasPrefix(expected) == true, "\(arguments): \(answer)")
         }
+        let direct = try await world.fixture.post(
+            #"{"name": "send", "service": "Texts", "arguments": [{}]}"#, app: world.app.id, token: world.token)
+        #expect(direct.status == 400 && direct.text.contains("ServiceCommandNotFound"), "\(direct)")
         let unknown = try await world.call("other", #"["Nobody"]"#)
         #expect(unknown == "ServiceNotFound: service not found: 'Nobody'")
         let push = try await world.call("other", #"["Push"]"#)

@@ -28,9 +28,11 @@ struct EndpointTests {
         #expect(open.method == "GET" && open.respondsWithResult && open.returnsExtendedJSON)
         #expect(open.validation.secretName == nil)
         let signed = try #require(app.endpoints(at: "/hooks/pay").first)
-        guard case .signedBody("paySecret") = signed.validation else { throw Unexpected(signed) }
+        guard case .signedBody(.named("paySecret"), "Endpoint-Signature") = signed.validation else {
+            throw Unexpected(signed)
+        }
         #expect(!signed.respondsWithResult && !signed.returnsExtendedJSON)
-        guard case .secretInQuery("querySecret")? = app.endpoints(at: "/query").first?.validation else {
+        guard case .secretInQuery(.named("querySecret"))? = app.endpoints(at: "/query").first?.validation else {
             throw Unexpected(app.httpEndpoints)
         }
         #expect(app.endpoints(at: "/query/").isEmpty && app.endpoints(at: "/Query").isEmpty)

@@ -56,7 +56,6 @@ import Testing
             ["push", "gcm", "context.http"]
         ),
         ("services/mail/config.json", #"{"name": "mail", "type": "aws-ses", "config": {}}"#, ["send", "SendEmail"]),
-        ("services/in/incoming_webhooks/hook/config.json", #"{"name": "hook"}"#, ["webhooks", "function"]),
         ("graphql/config.json", "{}", ["GraphQL", "data API"]),
         ("graphql/custom_resolvers/Query_a.json", #"{"on_type": "Query"}"#, ["GraphQL"]),
         ("hosting/config.json", #"{"enabled": true}"#, ["hosting", "web server"]),

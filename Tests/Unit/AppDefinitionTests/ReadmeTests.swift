@@ -7,9 +7,6 @@ struct ReadmeTests {
     /// Parts of an export that the table lists as unsupported; the file and its text.
     private static let missing: [String: (file: String, text: String)] = [
         "flexible sync": ("sync/config.json", #"{"type": "flexible", "state": "enabled", "database_name": "Shop"}"#),
-        "webhooks": (
-            "services/web/incoming_webhooks/hook/config.json", #"{"name": "hook", "options": {"httpMethod": "POST"}}"#
-        ),
         "other services of vendors": ("services/push/config.json", #"{"name": "push", "type": "gcm", "config": {}}"#),
         "GraphQL": ("graphql/config.json", "{}"),
         "hosting": ("hosting/config.json", #"{"enabled": true}"#),

@@ -55,6 +55,12 @@ struct ClientFunctions: Sendable {
         try await run(function, [payload], try await allowed(function, call), givesResponse: true)
     }
 
+    /// Runs a function that the app's configuration calls, and not the caller.
+    /// - Throws: `HTTPError`; `FunctionFailure`.
+    func result(of function: FunctionDefinition, _ arguments: [Value], _ call: Call) async throws -> Value {
+        try await run(function, arguments, call, givesResponse: false)
+    }
+
     /// The call as the user for whom the function runs, if its caller may call it.
     private func allowed(_ function: FunctionDefinition, _ call: Call) async throws -> Call {
         if let rule = function.canEvaluate {

@@ -11,8 +11,10 @@ struct EndpointResponse {
     ]
     private static let proxyPrefix = "x-accel-"
 
-    /// `{result, response: {statusCode, headers, body}}`.
+    /// `{result, response: {statusCode, headers, body, isSet}}`.
     let value: Value
+    /// Whether the function's value isn't answered once the function has set something on its response, as of webhooks.
+    let ignoresValue: Bool
 
     /// - Parameter isExtended: whether the function's value is answered as Extended JSON.
     /// - Throws: `HTTPError` 500 `FunctionExecutionError` for a status that a response can't have.
@@ -39,6 +41,7 @@ struct EndpointResponse {
             return .json(binary.bytes, status: status)
         default: break
         }
+        if ignoresValue, value["response"]?["isSet"] == true { return HTTPResponse(status: status) }
         switch value["result"] {
         case nil, .undefined?:
             if isConfigured { return HTTPResponse(status: status) }

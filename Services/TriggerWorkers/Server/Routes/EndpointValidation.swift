@@ -4,15 +4,19 @@ import HTTPServer
 
 /// Whether a request may call an endpoint.
 struct EndpointValidation: Sendable {
-    private static let signature = "endpoint-signature"
     private static let signaturePrefix = "sha256="
 
     let app: AppDefinition
 
     /// - Throws: `HTTPError` 401 `Unauthorized`; 503 `ServiceUnavailable` while the app's secret isn't set.
     func check(_ request: HTTPRequest, _ endpoint: HTTPEndpoint) throws(HTTPError) {
-        guard let name = endpoint.validation.secretName else { return }
-        guard let secret = app.secrets[name], !secret.isEmpty else {
+        let given: String?
+        switch endpoint.validation.secret {
+        case nil: return
+        case .named(let name)?: given = app.secrets[name]
+        case .text(let text)?: given = text
+        }
+        guard let secret = given, !secret.isEmpty else {
             throw HTTPError(503, code: "ServiceUnavailable", "the secret that this endpoint checks isn't set")
         }
         switch endpoint.validation {
@@ -21,13 +25,13 @@ struct EndpointValidation: Sendable {
             guard let sent = request.query["secret"], SharedSecret.isSame(sent, secret) else {
                 throw HTTPError(401, code: "Unauthorized", "the query parameter secret must be the endpoint's secret")
             }
-        case .signedBody:
-            guard let code = Self.code(request.headers[Self.signature]),
+        case .signedBody(_, let header):
+            guard let code = Self.code(request.headers[header.lowercased()]),
                 SharedSecret.isHMAC(code, of: request.body, secret: Array(secret.utf8))
             else {
                 throw HTTPError(
                     401, code: "Unauthorized",
-                    "Endpoint-Signature must be sha256= and the hexadecimal HMAC-SHA256 of the body")
+                    "\(header) must be sha256= and the hexadecimal HMAC-SHA256 of the body")
             }
         }
     }

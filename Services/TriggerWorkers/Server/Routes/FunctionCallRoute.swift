@@ -56,7 +56,12 @@ struct FunctionCallRoute: Sendable {
         _ service: String, _ action: String, _ arguments: [Value], _ call: ClientFunctions.Call
     ) async throws(HTTPError) -> Value {
         guard call.app.definition.hasDocumentStore(service) else {
-            throw HTTPError(404, code: "ServiceNotFound", "service not found: '\(service)'")
+            guard call.app.definition.dataSources.contains(where: { $0.name.hasSameBytes(as: service) }) else {
+                throw HTTPError(404, code: "ServiceNotFound", "service not found: '\(service)'")
+            }
+            throw HTTPError(
+                400, code: "ServiceCommandNotFound",
+                "clients can't call the service '\(service)': call a function that does")
         }
         guard DocumentCall.actions.contains(action) else {
             throw HTTPError(

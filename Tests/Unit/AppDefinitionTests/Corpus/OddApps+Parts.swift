@@ -251,7 +251,7 @@ extension OddApps {
                     #"{"name": "hook", "options": {"httpMethod": "POST", "secret": "hunter2"}}"#,
             ],
             report: [
-                "services/web/incoming_webhooks/hook/config.json warning feature-not-served",
+                "services/web/incoming_webhooks/hook/config.json warning endpoint-not-served",
                 "services/web/incoming_webhooks/hook/config.json:1 warning secret-in-clear",
             ]),
         OddApp(

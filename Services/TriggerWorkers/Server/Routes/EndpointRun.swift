@@ -1,0 +1,116 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import FunctionProtocol
+import HTTPServer
+import ServiceEngines
+
+/// Runs the function of an endpoint for a request and answers with its response: of HTTPS endpoints, and of webhooks.
+///
+/// The function runs as the system or as a user if it is configured so, and then the request needs no token; otherwise it runs as
+/// the user whose access token the request carries.
+struct EndpointRun: Sendable {
+    static let methods: [HTTPMethod] = [.get, .post, .put, .patch, .delete]
+    /// The largest request body in bytes.
+    static let bodyLimit = 18 << 20
+
+    let access: AccessCheck
+    let functions: ClientFunctions
+
+    /// What a request asked for.
+    struct Target: Sendable {
+        let endpoint: HTTPEndpoint
+        /// The service and the action of `context.request`.
+        var service = ""
+        var action: String?
+        /// The function that chooses the user; see ``Webhook/userFunction``.
+        var userFunction: String?
+        var payload = Webhook.Payload.request
+        /// Whether the function's value isn't answered once the function has set something on its response.
+        var ignoresValueOfResponse = false
+    }
+
+    /// The endpoint for a request's method.
+    /// - Parameter what: the kind of endpoint, for the error: `endpoint`.
+    static func choose(
+        _ method: HTTPMethod, of endpoints: [HTTPEndpoint], _ what: String
+    ) throws(HTTPError) -> HTTPEndpoint {
+        let names = method == .head ? [method.rawValue, HTTPMethod.get.rawValue, "*"] : [method.rawValue, "*"]
+        for wanted in names {
+            if let endpoint = endpoints.first(where: { $0.method.hasSameBytes(as: wanted) }) { return endpoint }
+        }
+        if endpoints.isEmpty { throw HTTPError(404, code: "NotFound", "the app has no \(what) at this path") }
+        throw HTTPError(
+            405, code: "MethodNotAllowed", "the \(what) has another method",
+            headers: ["Allow": endpoints.map(\.method).joined(separator: ", ")])
+    }
+
+    func answer(_ request: HTTPRequest, of app: DeployedApp, _ target: Target) async throws -> HTTPResponse {
+        try EndpointValidation(app: app.definition).check(request, target.endpoint)
+        guard var function = app.definition.function(target.endpoint.functionName) else {
+            throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(target.endpoint.functionName)'")
+        }
+        let needsCaller = !function.runsAsSystem && function.runAsUserId == nil && target.userFunction == nil
+        let user =
+            needsCaller
+            ? try await functions.present(request.caller(of: app.id, access: access), of: app.definition) : nil
+        var description = request.description(service: target.service, action: target.action ?? function.name)
+        if let host = request.headers["host"] {
+            description["webhookUrl"] = .string("\(request.scheme)://\(host)\(request.path)")
+        }
+        let call = ClientFunctions.Call(
+            app: app, user: user, member: user?.id ?? request.remoteAddress.ip, request: description)
+        let payload = Self.payload(request, target.payload, hidesToken: needsCaller)
+        let value: Value
+        do {
+            if let chooser = target.userFunction.flatMap(app.definition.function) {
+                try await choose(by: chooser, payload, call, for: &function)
+            }
+            value = try await functions.respond(function, to: payload, call)
+        } catch let failure as FunctionFailure {
+            throw HTTPError(failure)
+        }
+        guard target.endpoint.respondsWithResult else { return .noContent }
+        return try EndpointResponse(value: value, ignoresValue: target.ignoresValueOfResponse).response(
+            isExtended: request.acceptsExtendedJSON(default: target.endpoint.returnsExtendedJSON))
+    }
+
+    /// Lets a function of the app choose as whom another one runs.
+    private func choose(
+        by chooser: FunctionDefinition, _ payload: Value, _ call: ClientFunctions.Call,
+        for function: inout FunctionDefinition
+    ) async throws {
+        let choice = try await functions.result(of: chooser, [payload], call)
+        if let user = choice.stringValue, !user.isEmpty {
+            function.runAsUserId = user
+        } else if choice["runAsSystem"] == true {
+            function.runsAsSystem = true
+        } else {
+            throw HTTPError(401, code: "Unauthorized", "the endpoint's script chose no user for this request")
+        }
+    }
+
+    /// The function's first argument. A function that runs as its caller gets the user instead of the token.
+    private static func payload(_ request: HTTPRequest, _ kind: Webhook.Payload, hidesToken: Bool) -> Value {
+        switch kind {
+        case .form: return .document(document(HTTPQuery(String(decoding: request.body, as: UTF8.self))))
+        case .request:
+            var payload: Document = [
+                "query": .document(document(request.query)),
+                "headers": .document(request.titledHeaders(without: hidesToken ? ["authorization"] : [])),
+            ]
+            if !request.body.isEmpty { payload["body"] = .binary(Binary(request.body, subtype: 0)) }
+            return .document(payload)
+        }
+    }
+
+    /// The first value of each name.
+    private static func document(_ query: HTTPQuery) -> Document {
+        var fields: [Document.Field] = []
+        var seen: Set<ExactText> = []
+        for (name, value) in query.pairs where seen.insert(ExactText(name)).inserted {
+            fields.append(.init(name, .string(value)))
+        }
+        return Document(fields: fields)
+    }
+}
