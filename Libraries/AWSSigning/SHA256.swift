@@ -2,8 +2,7 @@ import Ccrypto
 
 /// SHA-256 and its HMAC (FIPS 180-4, RFC 2104), by OpenSSL.
 public enum SHA256 {
-    /// The 32 bytes of the hash.
-    public static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    static func digest(_ bytes: [UInt8]) -> [UInt8] {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
             Ccrypto.SHA256(bytes, bytes.count, buffer.baseAddress)
             return Array(buffer)

@@ -46,7 +46,8 @@ struct ServedFeatures {
     }
 
     private var functions: String? {
-        let others = Set(texts: definition.webhooks.flatMap { [$0.endpoint.functionName, $0.userFunction ?? ""] })
+        let others = Set(
+            texts: definition.webhooks.map(\.endpoint.functionName) + definition.functions.compactMap(\.userFunction))
         let all = definition.functions.filter { !others.contains($0.name) }
         return all.isEmpty ? nil : "\(all.count), \(all.count(where: \.isPrivate)) of them private"
     }

@@ -13,8 +13,10 @@ public struct FunctionDefinition: Sendable {
     public var runsAsSystem: Bool
     /// The user as whom it runs, whoever the caller is; `nil`: the caller.
     public var runAsUserId: String?
-    /// Whether a script, which isn't run here, chose the user on Atlas, and so could refuse calls.
-    public var hasUserScript = false
+    /// The name of the function that gets the same arguments when a client or an endpoint calls this one
+    /// (`run_as_user_id_script_source`). It answers with the id of the user as whom this one runs, or with `{runAsSystem: true}`, unless the
+    /// settings above say it; it refuses the call by throwing an error. `nil`: none.
+    public var userFunction: String?
     /// The rule that must hold for the caller of a function that isn't private; `nil` allows every signed-in user.
     public var canEvaluate: RuleExpression?
     /// Whether arguments are kept out of the logs.

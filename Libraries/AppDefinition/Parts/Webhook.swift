@@ -5,9 +5,6 @@ public struct Webhook: Sendable {
     public var name: String
     /// How it is called and answered, and its function, which the app's definition has among its private ones.
     public var endpoint: HTTPEndpoint
-    /// The function that answers a request with the id of the user as whom it runs, or with `{runAsSystem: true}`
-    /// (`run_as_user_id_script_source`); `nil` when the settings of the webhook's function say it.
-    public var userFunction: String?
     /// What its function gets.
     public var payload: Payload
 
@@ -20,7 +17,7 @@ public struct Webhook: Sendable {
 }
 
 extension AppDefinition {
-    /// The webhooks of this service and name that are served.
+    /// The webhook of this service and name; `nil` when none is served.
     public func webhook(_ name: String, of service: String) -> Webhook? {
         webhooks.first {
             !$0.endpoint.isDisabled && $0.service.hasSameBytes(as: service) && $0.name.hasSameBytes(as: name)

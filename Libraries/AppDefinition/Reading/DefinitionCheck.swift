@@ -92,17 +92,11 @@ struct DefinitionCheck {
                     .nameDuplicate, file: file, pointer: "/\(index)/route",
                     "two endpoints are \(endpoint.method) \(endpoint.route)")
             }
-            if endpoint.createsUsers, !function.runsAsSystem, function.runAsUserId == nil {
+            if endpoint.createsUsers, !function.runsAsSystem, function.runAsUserId == nil, function.userFunction == nil
+            {
                 log.add(
                     .fieldValue, severity: .warning, file: file, pointer: "/\(index)/create_user_on_auth",
                     "an endpoint creates no users: its caller signs in first, and sends the access token")
-            }
-            if function.hasUserScript {
-                definition.httpEndpoints[index].isDisabled = true
-                log.add(
-                    .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/function_name",
-                    "the endpoint \(endpoint.method) \(endpoint.route) isn't served: its function has a run_as_user_id_script_source, which isn't run and so can't refuse requests; remove the script, and check the request in the function"
-                )
             }
         }
     }

@@ -14,34 +14,34 @@ extension DefinitionReader {
     }
 
     private func listedFunctions() -> [FunctionDefinition] {
-        (json("functions/config.json")?.elements ?? []).compactMap { node in
-            guard let name = node.required("name") else { return nil }
+        (json("functions/config.json")?.elements ?? []).flatMap { node -> [FunctionDefinition] in
+            guard let name = node.required("name") else { return [] }
             let places = ["functions/\(name).js", "functions/\(name)/source.js"]
             guard let file = places.first(where: { files[$0] != nil }), let source = files[file] else {
-                return sourceless(node, name: name, at: "name", places[0])
+                return [sourceless(node, name: name, at: "name", places[0])]
             }
-            return function(node, name: name, file: file, source: source)
+            return withUserFunction(function(node, name: name, file: file, source: source), node)
         }
     }
 
     /// `functions/<name>/config.json` and `source.js`. With a list of functions, those that it lacks are private.
     private func folderFunctions() -> [FunctionDefinition] {
         let isListing = files["functions/config.json"] != nil
-        return files.paths.compactMap { path in
-            guard path.startsWithBytes(of: "functions/"), path.hasSuffix("/config.json") else { return nil }
+        return files.paths.flatMap { path -> [FunctionDefinition] in
+            guard path.startsWithBytes(of: "functions/"), path.hasSuffix("/config.json") else { return [] }
             let folder = String(path.dropLast("/config.json".count))
-            guard !folder.hasSameBytes(as: "functions"), let node = json(path) else { return nil }
+            guard !folder.hasSameBytes(as: "functions"), let node = json(path) else { return [] }
             let name = node.string("name") ?? String(folder.dropFirst("functions/".count))
             guard let source = files["\(folder)/source.js"] else {
                 // Other tools keep a config.json of their own there.
-                return isListing ? nil : sourceless(node, name: name, at: nil, "\(folder)/source.js")
+                return isListing ? [] : [sourceless(node, name: name, at: nil, "\(folder)/source.js")]
             }
             var function = function(node, name: name, file: "\(folder)/source.js", source: source)
             if isListing, files["functions/\(name).js"] == nil {
                 function.isListed = false
                 function.isPrivate = true
             }
-            return function
+            return withUserFunction(function, node)
         }
     }
 
@@ -90,8 +90,20 @@ extension DefinitionReader {
         return FunctionDefinition(
             name: name, file: file, source: source, isPrivate: node.bool("private"),
             runsAsSystem: node.bool("run_as_system"), runAsUserId: user.isEmpty ? nil : user,
-            hasUserScript: node.string("run_as_user_id_script_source")?.isEmpty == false, canEvaluate: canEvaluate,
-            hidesArguments: node.bool("disable_arg_logs"), isListed: true)
+            canEvaluate: canEvaluate, hidesArguments: node.bool("disable_arg_logs"), isListed: true)
+    }
+
+    /// A function with the one that `run_as_user_id_script_source` is the source of.
+    func withUserFunction(_ function: FunctionDefinition, _ node: ConfigNode) -> [FunctionDefinition] {
+        let key = "run_as_user_id_script_source"
+        guard let script = node.string(key), !script.isEmpty else { return [function] }
+        var function = function
+        let name = "\(function.name)/\(key)"
+        function.userFunction = name
+        let user = FunctionDefinition(
+            name: name, file: node.file, source: script, isPrivate: true, runsAsSystem: true, runAsUserId: nil,
+            canEvaluate: nil, hidesArguments: function.hidesArguments, isListed: function.isListed)
+        return [function, user]
     }
 
     /// `values/<name>.json`, in both layouts.

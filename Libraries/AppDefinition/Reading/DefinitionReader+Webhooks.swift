@@ -16,8 +16,7 @@ extension DefinitionReader {
                     let name = node.string("name") ?? hook
                     let webhook = Webhook(
                         service: settings?.string("name") ?? service, name: name,
-                        endpoint: webhookEndpoint(node, function: "\(path)/\(hook)"), userFunction: nil,
-                        payload: .request)
+                        endpoint: webhookEndpoint(node, function: "\(path)/\(hook)"), payload: .request)
                     add(webhook, node, type: settings?.string("type") ?? "http", to: &definition)
                 }
             }
@@ -59,15 +58,8 @@ extension DefinitionReader {
                     .fieldValue, severity: .warning, at: "create_user_on_auth",
                     "a webhook creates no users: its caller signs in first, and sends the access token")
             }
-        } else if user.isEmpty, !script.isEmpty {
-            let name = "\(path)/run_as_user_id_script_source"
-            webhook.userFunction = name
-            definition.functions.append(
-                FunctionDefinition(
-                    name: name, file: node.file, source: script, isPrivate: true, runsAsSystem: true,
-                    runAsUserId: nil, canEvaluate: nil, hidesArguments: function.hidesArguments, isListed: true))
         }
-        definition.functions.append(function)
+        definition.functions += runsAsCaller ? [function] : withUserFunction(function, node)
         definition.webhooks.append(webhook)
     }
 

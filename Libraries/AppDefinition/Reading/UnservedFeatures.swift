@@ -20,7 +20,7 @@ struct UnservedFeatures {
     func report() {
         reportProviders()
         reportServices()
-        reportFunctions()
+        PackageUses(definition: definition, log: log).report()
         reportFolders()
         reportHosting()
         OverlookedParts(definition, log: log).report()
@@ -72,20 +72,6 @@ struct UnservedFeatures {
                 )
             }
         }
-    }
-
-    private func reportFunctions() {
-        for file in files.paths where file.hasPrefix("functions/") && file.hasSuffix("config.json") {
-            for (index, entry) in (value(file)?.arrayValue ?? [value(file) ?? .null]).enumerated() {
-                let key = "run_as_user_id_script_source"
-                guard let script = entry[key]?.stringValue, !script.isEmpty else { continue }
-                warn(
-                    file, pointer: value(file)?.arrayValue == nil ? "/\(key)" : "/\(index)/\(key)",
-                    "a script that chooses the user isn't run, so it can't refuse calls: the function runs as its caller; check the caller in it"
-                )
-            }
-        }
-        PackageUses(definition: definition, log: log).report()
     }
 
     private func reportFolders() {

@@ -133,6 +133,39 @@ import Testing
         #expect(value["id"] == "bea" && value["token"] == true)
     }
 
+    @Test func `a function's script chooses the user of an endpoint and of clients' calls, and refuses`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let who = "exports = () => ({id: context.user.id, system: context.runningAsSystem()});"
+        let script =
+            #""run_as_user_id_script_source": "exports = given => { const key = given.query ? given.query.key : given; if (key === 'no') throw new Error('wrong key'); return key; }""#
+        let app = TriggerApp(
+            functions: ["userChosen": who, "guarded": who],
+            more: [
+                "https_endpoints/config.json": """
+                [{"route": "/chosen", "http_method": "GET", "function_name": "userChosen", "respond_result": true},
+                 {"route": "/guarded", "http_method": "GET", "function_name": "guarded", "respond_result": true}]
+                """
+            ], settings: ["userChosen": script, "guarded": script])
+        try await fixture.deploy(app)
+        let chosen = try await fixture.request("GET", "/chosen?key=cleo", app: app)
+        #expect(try ExtendedJSON.parse(chosen.body).isIdentical(to: ["id": "cleo", "system": false]))
+        let refused = try await fixture.request("GET", "/chosen?key=no", app: app)
+        #expect(refused.status == 400 && String(decoding: refused.body, as: UTF8.self).contains("wrong key"))
+        let nobody = try await fixture.request("GET", "/chosen", app: app)
+        #expect(nobody.status == 403 && code(nobody.body) == "NoMatchingRuleFound")
+        // What runs as the system in any case is only guarded.
+        let guarded = try await fixture.request("GET", "/guarded", app: app)
+        #expect(try ExtendedJSON.parse(guarded.body)["system"] == true)
+        #expect(try await fixture.request("GET", "/guarded?key=no", app: app).status == 400)
+        let token = try fixture.token(app)
+        let called = try await eventually("the signing key is known") {
+            let answer = try await fixture.call("userChosen", #"["dan"]"#, app: app.id, token: token)
+            return answer.status == 200 ? try ExtendedJSON.parse(answer.text) : nil
+        }
+        #expect(called["id"] == "dan")
+        #expect(try await fixture.call("userChosen", #"["no"]"#, app: app.id, token: token).status == 400)
+    }
+
     @Test func `a secret in the query or a signature of the body is checked`() async throws {
         let (fixture, app) = try await deployed()
         let body = Array(#"{"amount": 5}"#.utf8)

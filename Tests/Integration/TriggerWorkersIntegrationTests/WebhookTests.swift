@@ -146,7 +146,7 @@ import Testing
         let system = try await world.request("GET", "script", ["X-Given": "root"])
         #expect(system.value["system"] == true, "\(system)")
         let nobody = try await world.request("GET", "script")
-        #expect(nobody.status == 401 && nobody.value["error_code"] == "Unauthorized")
+        #expect(nobody.status == 403 && nobody.value["error_code"] == "NoMatchingRuleFound")
         let failed = try await world.request("GET", "script", ["X-Given": "boom"])
         #expect(failed.status == 400 && failed.text.contains("no such user"), "\(failed)")
         #expect(try await world.request("GET", "caller").status == 401)

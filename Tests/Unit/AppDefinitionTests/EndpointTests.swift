@@ -69,7 +69,7 @@ struct EndpointTests {
         #expect(inspection.definition.endpoints(at: "/data/v1/action/find").isEmpty)
     }
 
-    @Test func `a function that a script guards is no endpoint`() throws {
+    @Test func `a function that a script guards is an endpoint with its script`() throws {
         let inspection = Self.inspect(
             #"[{"route": "/a", "http_method": "GET", "function_name": "guarded"}]"#,
             functions: [
@@ -78,9 +78,13 @@ struct EndpointTests {
                  {"name": "guarded", "run_as_system": true, "run_as_user_id_script_source": "exports = () => ''"}]
                 """, "functions/guarded.js": "exports = () => 1;",
             ])
-        let problem = try #require(inspection.problems.first { $0.file == Self.file })
-        #expect(problem.code == .endpointNotServed && problem.message.contains("run_as_user_id_script_source"))
-        #expect(inspection.definition.endpoints(at: "/a").isEmpty)
+        #expect(!inspection.problems.contains { $0.file == Self.file || $0.file == "functions/config.json" })
+        #expect(inspection.definition.endpoints(at: "/a").count == 1)
+        let name = try #require(inspection.definition.function("guarded")?.userFunction)
+        let script = try #require(inspection.definition.function(name))
+        #expect(script.isPrivate && script.runsAsSystem && script.source == "exports = () => ''")
+        let report = AppReport(inspection.definition, problems: inspection.problems)
+        #expect(report.served.contains { $0.feature == "functions" && $0.text.hasPrefix("3, ") })
     }
 
     @Test func `two endpoints of one method and route are an error, of two methods are not`() {

@@ -62,11 +62,6 @@ import Testing
         ("log_forwarders/all.json", #"{"name": "all"}"#, ["log forwarders", "partita logs"]),
         ("functions/package.json", #"{"dependencies": {"axios": "1.0.0", "lodash": "4"}}"#, ["axios, lodash"]),
         ("functions/greet.js", "const a = require('axios');\nexports = () => a;\n", ["require(\"axios\")"]),
-        (
-            "functions/config.json",
-            #"[{"name": "confirm"}, {"name": "greet", "run_as_user_id_script_source": "exports = () => 'a'"}]"#,
-            ["script", "caller"]
-        ),
         ("secrets.json", #"{"services": {}}"#, ["partita secret set"]),
     ])
     func `an unsupported feature gets a warning with its name, its file and what to do`(

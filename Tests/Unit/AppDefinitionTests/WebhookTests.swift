@@ -49,7 +49,7 @@ struct WebhookTests {
         let caller = try read(#""run_as_authed_user": true, "run_as_user_id": """#)
         #expect(!caller.function.runsAsSystem && caller.function.runAsUserId == nil)
         let script = try read(#""run_as_user_id_script_source": "exports = ({headers}) => headers.User[0]""#)
-        #expect(!script.function.runsAsSystem && script.webhook.userFunction != nil)
+        #expect(!script.function.runsAsSystem && script.function.userFunction != nil)
         let secret = try read(
             #""options": {"httpMethod": "POST", "validationMethod": "SECRET_AS_QUERY_PARAM", "secret": "hunter2"}"#)
         guard case .secretInQuery(.text("hunter2")) = secret.webhook.endpoint.validation else {

@@ -45,36 +45,42 @@ struct ClientFunctions: Sendable {
         guard let function = call.app.definition.function(name), !function.isPrivate else {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(name)'")
         }
-        return try await run(function, arguments, try await allowed(function, call), givesResponse: false)
+        return try await runAllowed(function, arguments, call, givesResponse: false)
     }
 
     /// Runs the function of an endpoint, which may be private.
     /// - Returns: `{result, response}`, as ``FunctionCall/givesResponse`` says.
     /// - Throws: `HTTPError` when the call isn't allowed; `FunctionFailure`.
     func respond(_ function: FunctionDefinition, to payload: Value, _ call: Call) async throws -> Value {
-        try await run(function, [payload], try await allowed(function, call), givesResponse: true)
+        try await runAllowed(function, [payload], call, givesResponse: true)
     }
 
-    /// Runs a function that the app's configuration calls, and not the caller.
-    /// - Throws: `HTTPError`; `FunctionFailure`.
-    func result(of function: FunctionDefinition, _ arguments: [Value], _ call: Call) async throws -> Value {
-        try await run(function, arguments, call, givesResponse: false)
-    }
-
-    /// The call as the user for whom the function runs, if its caller may call it.
-    private func allowed(_ function: FunctionDefinition, _ call: Call) async throws -> Call {
-        if let rule = function.canEvaluate {
-            let mayCall: Bool
-            do { mayCall = try await access(call).holds(rule) } catch { throw HTTPError(call: error) }
-            guard mayCall else {
-                throw HTTPError(
-                    403, code: "NoMatchingRuleFound",
-                    "the rule of '\(function.name)' doesn't allow this user to call it")
-            }
-        }
+    /// Runs a function for a caller who may call it: as the system or as the user that its settings or its script choose, or else as
+    /// the caller.
+    private func runAllowed(
+        _ function: FunctionDefinition, _ arguments: [Value], _ call: Call, givesResponse: Bool
+    ) async throws -> Value {
+        try await checkRule(of: function, call)
+        let app = call.app.definition
+        var function = function
         var acting = call
-        if let id = function.runAsUserId { acting.user = try await user(id, of: call.app.definition) }
-        return acting
+        if let script = function.userFunction.flatMap(app.function) {
+            let choice = try await run(script, arguments, call, givesResponse: false)
+            if !function.runsAsSystem, function.runAsUserId == nil { try function.run(as: choice) }
+        }
+        if let id = function.runAsUserId { acting.user = try await user(id, of: app) }
+        return try await run(function, arguments, acting, givesResponse: givesResponse)
+    }
+
+    private func checkRule(of function: FunctionDefinition, _ call: Call) async throws {
+        guard let rule = function.canEvaluate else { return }
+        let mayCall: Bool
+        do { mayCall = try await access(call).holds(rule) } catch { throw HTTPError(call: error) }
+        guard mayCall else {
+            throw HTTPError(
+                403, code: "NoMatchingRuleFound",
+                "the rule of '\(function.name)' doesn't allow this user to call it")
+        }
     }
 
     /// What the caller may do; the system as a caller fulfils only rules that don't ask for a user.
@@ -142,5 +148,18 @@ struct ClientFunctions: Sendable {
     /// The user that a function always runs as. Only `auth` knows the accounts, so this one has only its id and custom data.
     private func user(_ id: String, of app: AppDefinition) async throws(HTTPError) -> RuleUser {
         try await present(RuleUser(id: id), of: app)
+    }
+}
+
+extension FunctionDefinition {
+    /// Sets as whom it runs: what its script (`userFunction`) answered.
+    fileprivate mutating func run(as choice: Value) throws(HTTPError) {
+        if let user = choice.stringValue, !user.isEmpty {
+            runAsUserId = user
+        } else if choice["runAsSystem"] == true {
+            runsAsSystem = true
+        } else {
+            throw HTTPError(403, code: "NoMatchingRuleFound", "the script of '\(name)' chose no user for this call")
+        }
     }
 }

@@ -23,8 +23,6 @@ struct EndpointRun: Sendable {
         /// The service and the action of `context.request`.
         var service = ""
         var action: String?
-        /// The function that chooses the user; see ``Webhook/userFunction``.
-        var userFunction: String?
         var payload = Webhook.Payload.request
         /// Whether the function's value isn't answered once the function has set something on its response.
         var ignoresValueOfResponse = false
@@ -47,10 +45,10 @@ struct EndpointRun: Sendable {
 
     func answer(_ request: HTTPRequest, of app: DeployedApp, _ target: Target) async throws -> HTTPResponse {
         try EndpointValidation(app: app.definition).check(request, target.endpoint)
-        guard var function = app.definition.function(target.endpoint.functionName) else {
+        guard let function = app.definition.function(target.endpoint.functionName) else {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(target.endpoint.functionName)'")
         }
-        let needsCaller = !function.runsAsSystem && function.runAsUserId == nil && target.userFunction == nil
+        let needsCaller = !function.runsAsSystem && function.runAsUserId == nil && function.userFunction == nil
         let user =
             needsCaller
             ? try await functions.present(request.caller(of: app.id, access: access), of: app.definition) : nil
@@ -63,9 +61,6 @@ struct EndpointRun: Sendable {
         let payload = Self.payload(request, target.payload, hidesToken: needsCaller)
         let value: Value
         do {
-            if let chooser = target.userFunction.flatMap(app.definition.function) {
-                try await choose(by: chooser, payload, call, for: &function)
-            }
             value = try await functions.respond(function, to: payload, call)
         } catch let failure as FunctionFailure {
             throw HTTPError(failure)
@@ -73,21 +68,6 @@ struct EndpointRun: Sendable {
         guard target.endpoint.respondsWithResult else { return .noContent }
         return try EndpointResponse(value: value, ignoresValue: target.ignoresValueOfResponse).response(
             isExtended: request.acceptsExtendedJSON(default: target.endpoint.returnsExtendedJSON))
-    }
-
-    /// Lets a function of the app choose as whom another one runs.
-    private func choose(
-        by chooser: FunctionDefinition, _ payload: Value, _ call: ClientFunctions.Call,
-        for function: inout FunctionDefinition
-    ) async throws {
-        let choice = try await functions.result(of: chooser, [payload], call)
-        if let user = choice.stringValue, !user.isEmpty {
-            function.runAsUserId = user
-        } else if choice["runAsSystem"] == true {
-            function.runsAsSystem = true
-        } else {
-            throw HTTPError(401, code: "Unauthorized", "the endpoint's script chose no user for this request")
-        }
     }
 
     /// The function's first argument. A function that runs as its caller gets the user instead of the token.

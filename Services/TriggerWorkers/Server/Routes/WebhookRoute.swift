@@ -18,7 +18,7 @@ struct WebhookRoute: Sendable {
         return try await run.answer(
             request, of: app,
             .init(
-                endpoint: endpoint, service: service, action: webhook?.name, userFunction: webhook?.userFunction,
-                payload: webhook?.payload ?? .request, ignoresValueOfResponse: true))
+                endpoint: endpoint, service: service, action: webhook?.name, payload: webhook?.payload ?? .request,
+                ignoresValueOfResponse: true))
     }
 }
