@@ -40,7 +40,7 @@ extension DefinitionReader {
         var source = DataSource(
             name: node.string("name") ?? name, type: type, config: node.document("config"),
             secretConfig: node.document("secret_config"), defaultRules: defaultRules, file: file)
-        if source.kind == .aws || source.kind == .twilio { source.rules = serviceRules("\(folder)/\(name)/rules") }
+        if let kind = source.kind, kind != .documents { source.rules = serviceRules("\(folder)/\(name)/rules") }
         return source
     }
 

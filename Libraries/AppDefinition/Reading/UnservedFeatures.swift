@@ -64,14 +64,6 @@ struct UnservedFeatures {
             )
         }
         VendorServices(definition, log: log).report()
-        for source in definition.dataSources where source.kind == .http {
-            for rule in files.files(in: source.file.replacing("/config.json", with: "/rules"), suffix: ".json") {
-                warn(
-                    rule,
-                    "rules of http services aren't applied: functions reach the public internet, and the destinations in the operator's egress.allow"
-                )
-            }
-        }
     }
 
     private func reportFolders() {

@@ -29,10 +29,11 @@ public struct UserAccess: Sendable {
     }
 
     /// Whether a rule that isn't about a document, such as `can_evaluate`, holds.
-    /// - Parameter arguments: `%%args`, the arguments of a service's action.
+    /// - Parameter arguments: `%%args`, the arguments of a service's action; a bare name is one of them, too.
     public func holds(_ rule: RuleExpression, arguments: Document? = nil) async throws -> Bool {
         var context = context
         context.arguments = arguments
+        context.root = arguments
         return try await rule.evaluate(context) {
             try await functions.call($0, $1, of: app, version: version, user: user)
         }

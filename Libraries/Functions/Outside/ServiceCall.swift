@@ -3,7 +3,7 @@ import DocumentModel
 import FunctionProtocol
 import HTTPClient
 
-/// A function's call of another vendor's service: of AWS or Twilio, by the name that the app gives it.
+/// A function's call of a service of AWS, Twilio or type `http`, by the name that the app gives it.
 struct ServiceCall {
     let app: AppDefinition
     let service: DataSource
@@ -31,6 +31,12 @@ struct ServiceCall {
             action = "send"
             arguments = message.arguments
             request = { try await message.send(with: $0) }
+        case .http?:
+            let call = HTTPCall(effect.action.splitAtBytes(".").last ?? "", effect.arguments)
+            action = call.action
+            // Without rules nothing looks at them.
+            arguments = service.rules.isEmpty ? [:] : try call.ruleArguments()
+            request = { try await call.perform(with: $0) }
         default:
             throw EffectFailure(
                 name: "ServiceNotFound",
@@ -49,14 +55,20 @@ struct ServiceCall {
         do {
             return try await request(client)
         } catch let error as HTTPClientError where error.code != .refused {
-            throw EffectFailure(
-                name: service.kind == .twilio ? TwilioMessage.error : AWSCall.error,
-                message: "\(service.name), \(action): \(error)")
+            let name =
+                switch service.kind {
+                case .aws?: AWSCall.error
+                case .twilio?: TwilioMessage.error
+                default: HTTPCall.error
+                }
+            throw EffectFailure(name: name, message: "\(service.name), \(action): \(error)")
         }
     }
 
     private func isAllowed(to access: DataAccess) async throws -> Bool {
         guard case .user(let user) = access else { return true }
+        // context.http, which needs no rule, can send the same requests.
+        if service.kind == .http, service.rules.isEmpty { return true }
         for rule in service.rules where rule.covers(action) {
             do {
                 if try await user.holds(rule.when, arguments: arguments) { return true }

@@ -166,8 +166,8 @@ struct FunctionHostTests {
         ])
         let answer = try host.call("ask", context: ["services": ["web": "http"]]) { _ in .success("answer") }
         #expect(try answer.get().stringValue == "answer")
-        #expect(host.effects.map(\.service) == ["http"])
-        #expect(host.effects.map(\.action) == ["get"])
+        #expect(host.effects.map(\.service) == ["web"])
+        #expect(host.effects.map(\.action) == ["http.get"])
     }
 
     @Test func `calls share nothing`() throws {

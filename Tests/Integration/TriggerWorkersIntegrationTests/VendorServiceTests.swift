@@ -73,6 +73,13 @@ import Testing
           catch (error) { return { name: error.name, message: error.message, code: error.code }; } };
         """,
         "userSms": "exports = message => context.services.get('Texts').send(message);",
+        "web": "exports = async url => (await context.services.get('web').get({ url })).statusCode;",
+        "userWeb": """
+        exports = async (method, url, body) => {
+          try { return (await context.services.get('web')[method]({ url, body })).statusCode; }
+          catch (error) { return error.name; } };
+        """,
+        "userOpen": "exports = async url => (await context.services.get('open').get({ url })).statusCode;",
         "other": """
         exports = async name => {
           try { return await context.services.get(name).send({}); } catch (error) { return error.name + ": " + error.message; } };
@@ -100,6 +107,14 @@ import Testing
             {"name": "send", "actions": ["send"],
              "when": {"%%true": {"%function": {"name": "isMine", "arguments": ["%%args.to"]}}}}
             """,
+            "http_endpoints/web/config.json": #"{"name": "web", "type": "http", "config": {}}"#,
+            "http_endpoints/web/rules/get.json": """
+            {"name": "get", "actions": ["get"],
+             "when": {"%%args.url.host": {"%in": ["\(vendors.dropFirst(7))"]}, "%%args.url.query.key": "%%user.id"}}
+            """,
+            "http_endpoints/web/rules/post.json":
+                #"{"name": "post", "actions": ["post"], "when": {"body.city": "Rome"}}"#,
+            "services/open/config.json": #"{"name": "open", "type": "http", "config": {}}"#,
             "services/Push/config.json": #"{"name": "Push", "type": "gcm", "config": {"senderId": "1"}}"#,
             "partita.json": """
             {"services": {"AWS": {"endpoint": "\(vendors)", "endpoints": {"s3": "\(s3)/"}}, "Texts": {"endpoint": "\(vendors)"}}}
@@ -294,6 +309,28 @@ import Testing
         #expect(unknown == "ServiceNotFound: service not found: 'Nobody'")
         let push = try await world.call("other", #"["Push"]"#)
         #expect(push == "ServiceNotFound: the service 'Push' of type gcm is not supported")
+    }
+
+    @Test func `the rules of a service of type http see the URL's parts and the body`() async throws {
+        let world = try await world()
+        let url = world.vendors.url + "/requests"
+        let place = world.vendors.url.dropFirst("http://".count)
+        #expect(try await world.call("web", #"["\#(url)"]"#).intValue == 200)
+        #expect(try await world.call("userOpen", #"["\#(url)"]"#).intValue == 200)
+        let cases: [(String, String, String, Value)] = [
+            ("get", "\(url)?key=ann", "null", 200), ("get", "\(url)?key=bea", "null", "NoMatchingRuleFound"),
+            ("get", url, "null", "NoMatchingRuleFound"),
+            ("get", "\(url)?key=bea&key=ann", "null", "NoMatchingRuleFound"),
+            ("get", "http://\(place)@example.org/?key=ann", "null", "NoMatchingRuleFound"),
+            ("get", "http://example.org/?key=ann#\(place)", "null", "NoMatchingRuleFound"),
+            ("get", "\(place)/requests?key=ann", "null", "HTTPError"),
+            ("delete", "\(url)?key=ann", "null", "NoMatchingRuleFound"),
+            ("post", url, #"{"city": "Rome"}"#, 403), ("post", url, #"{"city": "Oslo"}"#, "NoMatchingRuleFound"),
+        ]
+        for (method, url, body, expected) in cases {
+            let answer = try await world.call("userWeb", #"["\#(method)", "\#(url)", \#(body)]"#)
+            #expect(answer == expected, "\(method) \(url) \(body): \(answer)")
+        }
     }
 
     @Test func `Twilio gets a form with the account's name and password, and its errors are a script's`() async throws {

@@ -13,7 +13,7 @@ function makeContext(function_) {
       get: name => {
         const services = given().services ?? {};
         const type = Object.hasOwn(services, name) ? services[name] : ["mongodb-atlas", "http"].includes(name) ? name : undefined;
-        if (name === "http" || type === "http") return http();
+        if (type === "http") return Object.hasOwn(services, name) ? effects().makeHTTP(effect, name, "http.") : http();
         return type === "mongodb-atlas" ? effects().mongodb(effect, name) : effects().vendor(effect, name, type);
       },
     },

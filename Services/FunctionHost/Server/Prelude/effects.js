@@ -141,7 +141,7 @@ function vendor(effect, service, type) {
     default: return byName(() => () => refuse("ServiceNotFound", `the service '${service}' of type ${type} is not supported`));
   }
 }
-const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
-  [method, request => effect("http", method, requests().httpRequest(request))]));
+const makeHTTP = (effect, service = "http", prefix = "") => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
+  [method, request => effect(service, prefix + method, requests().httpRequest(request))]));
 isCursor = value => value instanceof Cursor;
 return { asking, answer, withID, mongodb, vendor, makeHTTP };
