@@ -49,12 +49,18 @@ struct VendorServices {
     private func reportRules(_ source: DataSource) {
         for rule in source.rules {
             for (index, action) in rule.actions.enumerated() {
-                let interface = action.splitAtBytes(":").first ?? action
-                guard interface != "*", AWSInterface.named(interface) == nil else { continue }
+                let parts = action.splitAtBytes(":", maxSplits: 1)
+                let what: String
+                if let interface = AWSInterface.named(parts[0]) {
+                    guard let name = parts.dropFirst().first, name != "*", !interface.serves(name) else { continue }
+                    what = "the action \(name) of \(interface.name)"
+                } else {
+                    if parts[0] == "*" { continue }
+                    what = "the interface \(parts[0]) of AWS"
+                }
                 log.add(
                     .featureNotServed, severity: .warning, file: rule.file, pointer: "/actions/\(index)",
-                    "the interface \(interface) of AWS isn't served, and calls of it throw: use a package of AWS' SDK for JavaScript"
-                )
+                    "\(what) isn't served, and calls of it throw: use a package of AWS' SDK for JavaScript")
             }
         }
     }
@@ -63,11 +69,11 @@ struct VendorServices {
     private func reportFunctions() {
         for function in definition.functions where function.source.contains("services") {
             var reported: Set<ExactText> = []
-            for (name, line) in FunctionSource.calls(of: AWSInterface.unserved, in: function.source)
-            where reported.insert(name) {
+            let names = AWSInterface.unserved + AWSInterface.unservedActions
+            for (name, line) in FunctionSource.calls(of: names, in: function.source) where reported.insert(name) {
                 log.add(
                     .featureNotServed, severity: .warning, file: function.file, line: line,
-                    "\(name)() looks like the interface of AWS, which isn't served: a call of it throws; use a package of AWS' SDK for JavaScript"
+                    "\(name)() looks like a part of AWS that isn't served: a call of it throws; use a package of AWS' SDK for JavaScript"
                 )
             }
         }

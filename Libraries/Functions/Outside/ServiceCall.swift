@@ -5,11 +5,11 @@ import HTTPClient
 
 /// A function's call of a service of AWS, Twilio or type `http`, by the name that the app gives it.
 struct ServiceCall {
-    let app: AppDefinition
     let service: DataSource
     /// The action as rules name it: `send`, `s3:PutObject`.
     let action: String
-    let arguments: Document
+    /// The arguments as rules see them.
+    private let arguments: @Sendable () throws -> Document
     private let request: @Sendable (HTTPClient) async throws -> Value
 
     /// - Throws: `EffectFailure` for a service, an interface or an argument that isn't served.
@@ -17,25 +17,23 @@ struct ServiceCall {
         guard let service = app.dataSources.first(where: { $0.name.hasSameBytes(as: effect.service) }) else {
             throw EffectFailure(name: "ServiceNotFound", message: "service not found: '\(effect.service)'")
         }
-        self.app = app
         self.service = service
         let settings = ServiceSettings(service: service, app: app)
         switch service.kind {
         case .aws?:
             let call = try AWSCall(effect, settings)
             action = "\(call.interface.name):\(call.action)"
-            arguments = call.arguments
+            arguments = { call.arguments }
             request = { try await call.perform(with: $0) }
         case .twilio?:
             let message = try TwilioMessage(effect, settings)
             action = "send"
-            arguments = message.arguments
+            arguments = { message.arguments }
             request = { try await message.send(with: $0) }
         case .http?:
             let call = HTTPCall(effect.action.splitAtBytes(".").last ?? "", effect.arguments)
             action = call.action
-            // Without rules nothing looks at them.
-            arguments = service.rules.isEmpty ? [:] : try call.ruleArguments()
+            arguments = { try call.ruleArguments() }
             request = { try await call.perform(with: $0) }
         default:
             throw EffectFailure(
@@ -69,6 +67,7 @@ struct ServiceCall {
         guard case .user(let user) = access else { return true }
         // context.http, which needs no rule, can send the same requests.
         if service.kind == .http, service.rules.isEmpty { return true }
+        let arguments = try arguments()
         for rule in service.rules where rule.covers(action) {
             do {
                 if try await user.holds(rule.when, arguments: arguments) { return true }

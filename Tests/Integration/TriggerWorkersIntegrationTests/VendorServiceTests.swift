@@ -1,3 +1,4 @@
+import AppDefinition
 import DocumentModel
 import Foundation
 import FoundationNetworking
@@ -298,6 +299,10 @@ import Testing
             ),
             (#"["lambda", "eu-west-1", "CreateFunction", {}]"#, "ServiceCommandNotFound: AWS.lambda.CreateFunction"),
         ]
+        for action in AWSInterface.named("s3")?.actions ?? [] {
+            let answer = try await world.call("aws", #"["s3", "eu-west-1", "\#(action)", {}]"#)
+            #expect(answer.stringValue?.hasPrefix("AWSError: s3.\(action): ") == true, "\(action): \(answer)")
+        }
         for (arguments, expected) in cases {
             let answer = try await world.call("aws", arguments)
             #expect(answer.stringValue?.hasPrefix(expected) == true, "\(arguments): \(answer)")

@@ -45,12 +45,15 @@ struct VendorServiceTests {
         let found = problems([
             "services/AWS/config.json": Self.aws,
             "services/AWS/rules/all.json":
-                "{\"name\": \"all\", \"actions\": [\n\"s3:*\",\n\"polly:SynthesizeSpeech\"]}",
+                "{\"name\": \"all\", \"actions\": [\n\"s3:*\",\n\"polly:SynthesizeSpeech\",\n\"s3:ListBuckets\", \"s3:PresignURL\"]}",
             "functions/greet.js":
-                "exports = () => {\n  const aws = context.services.get('AWS');\n  return aws.ec2('eu-west-1').RunInstances({});\n};",
+                "exports = () => {\n  const aws = context.services.get('AWS');\n  return aws.ec2('eu-west-1').RunInstances({});\n};\nconst f = s3 => s3.DeleteObjects({}), g = s3 => s3.PutObject({});",
         ])
         #expect(
-            found == ["functions/greet.js:3 feature-not-served", "services/AWS/rules/all.json:3 feature-not-served"])
+            found == [
+                "functions/greet.js:3 feature-not-served", "functions/greet.js:5 feature-not-served",
+                "services/AWS/rules/all.json:3 feature-not-served", "services/AWS/rules/all.json:4 feature-not-served",
+            ])
     }
 
     @Test func `a service that nobody can call as it is gets a warning`() {

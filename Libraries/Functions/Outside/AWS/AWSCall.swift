@@ -29,6 +29,13 @@ struct AWSCall: Sendable {
         guard !parts[1].isEmpty, parts[1].utf8.allSatisfy(\.isLetterOrDigit) else {
             throw Self.failure("\(parts[0]) has no action '\(parts[1])'")
         }
+        guard interface.serves(parts[1]) else {
+            throw EffectFailure(
+                name: "ServiceCommandNotFound",
+                message:
+                    "\(settings.name).\(effect.action) is not supported: \((interface.actions ?? []).joined(separator: ", ")) are"
+            )
+        }
         let region = effect.arguments["region"]?.stringValue ?? settings.text("region") ?? "us-east-1"
         guard !region.isEmpty, region.utf8.count <= 32,
             region.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") })
@@ -131,10 +138,6 @@ struct AWSCall: Sendable {
 
     /// The action `Invoke` of AWS Lambda.
     private func invoke(with client: HTTPClient) async throws -> Value {
-        guard action == "Invoke" else {
-            throw EffectFailure(
-                name: "ServiceCommandNotFound", message: "\(settings.name).\(name) is not supported: Invoke is")
-        }
         let headerNames = [
             "InvocationType": "x-amz-invocation-type", "LogType": "x-amz-log-type",
             "ClientContext": "x-amz-client-context",

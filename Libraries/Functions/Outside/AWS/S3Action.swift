@@ -15,8 +15,6 @@ struct S3Action: Sendable {
 
     static func named(_ name: String) -> S3Action? { all.first { $0.name.hasSameBytes(as: name) } }
 
-    static let names = all.map(\.name) + ["PresignURL"]
-
     private static let content: [ExactText: String] = [
         "ACL": "x-amz-acl", "CacheControl": "cache-control", "ContentDisposition": "content-disposition",
         "ContentEncoding": "content-encoding", "ContentLanguage": "content-language", "ContentType": "content-type",

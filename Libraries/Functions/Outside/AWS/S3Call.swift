@@ -12,11 +12,7 @@ struct S3Call {
     func perform(with client: HTTPClient) async throws -> Value {
         if call.action == "PresignURL" { return .string(try presignedURL()) }
         guard let action = S3Action.named(call.action) else {
-            throw EffectFailure(
-                name: "ServiceCommandNotFound",
-                message:
-                    "\(call.settings.name).\(call.name) is not supported: \(S3Action.names.joined(separator: ", ")) are"
-            )
+            throw AWSCall.failure("s3 has no action '\(call.action)'")
         }
         let place = try place(needsKey: action.needsKey)
         var request = try parts(action)
