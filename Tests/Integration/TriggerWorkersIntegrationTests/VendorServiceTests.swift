@@ -36,6 +36,10 @@ import Testing
         exports = (bucket, Method, ContentType) => context.services.get("AWS").s3("us-east-1")
           .PresignURL({ Bucket: bucket, Key: "/some/path", Method, ExpirationMS: 30000, ContentType });
         """,
+        "atAmazon": """
+        exports = (Bucket, region) => context.services.get("Amazon").s3(region)
+          .PresignURL({ Bucket, Key: "a b", Method: "GET", ExpirationMS: 1000 });
+        """,
         "userPut": """
         exports = (bucket, Key) => context.services.get("AWS").s3("us-east-1").PutObject({ Bucket: bucket, Key, Body: "x" });
         """,
@@ -100,6 +104,10 @@ import Testing
             """,
             "services/AWS/rules/s3get.json": """
             {"name": "s3get", "actions": ["s3:*"], "when": {"%%args.Key": "%%user.id"}}
+            """,
+            "data_sources/Amazon/config.json": """
+            {"name": "Amazon", "type": "aws", "config": {"accessKeyId": "AKIATEST", "region": "eu-west-3"},
+             "secret_config": {"secretAccessKey": "awsSecret"}}
             """,
             "services/Texts/config.json": """
             {"name": "Texts", "type": "twilio", "config": {"sid": "ACtest"}, "secret_config": {"auth_token": "twilioToken"}}
@@ -205,6 +213,19 @@ import Testing
         let opened = try await request(get, "GET")
         #expect(opened.0 == 200 && opened.1 == "a picture")
         #expect(try await request(get, "DELETE").0 == 403)
+    }
+
+    @Test func `at AWS the bucket is in the host's name, unless the certificate wouldn't cover it`() async throws {
+        let world = try await world()
+        for (bucket, region, place) in [
+            ("photos", #""eu-west-1""#, "https://photos.s3.eu-west-1.amazonaws.com/a%20b?"),
+            ("photos", "null", "https://photos.s3.eu-west-3.amazonaws.com/a%20b?"),
+            ("my.photos", #""us-east-1""#, "https://s3.us-east-1.amazonaws.com/my.photos/a%20b?"),
+            ("Photos", #""cn-north-1""#, "https://s3.cn-north-1.amazonaws.com.cn/Photos/a%20b?"),
+        ] {
+            let url = try await world.call("atAmazon", "[\"\(bucket)\", \(region)]")
+            #expect(url.stringValue?.hasPrefix(place) == true, "\(url)")
+        }
     }
 
     @Test func `a function that runs as a user may call what a rule allows, and nothing else`() async throws {

@@ -131,7 +131,7 @@ const refuse = (name, message) => { throw Object.assign(new Error(message), { na
 function vendor(effect, service, type) {
   switch (type) {
     case "aws": return byName(api => region => {
-      if (region !== undefined && typeof region !== "string") {
+      if (region != null && typeof region !== "string") {
         refuse("ServiceCommandNotFound", `${service}.${api} is not supported: call an interface of AWS with a region, as in s3("us-east-1").PutObject`);
       }
       return byName(action => args => effect(service, `${api}.${action}`, { region, arguments: args ?? {} }));
