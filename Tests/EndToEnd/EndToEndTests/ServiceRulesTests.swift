@@ -88,7 +88,7 @@ extension EndToEnd {
                 let unknown = try await function(name, "nowhere")
                 #expect(unknown.contains("ServiceNotFound: service not found: 'nowhere'"), "\(unknown)")
                 let usual = try await function(name, "mongodb-atlas")
-                #expect(usual.contains("ServiceNotFound: the service mongodb-atlas"), "\(usual)")
+                #expect(usual.contains("ServiceNotFound: service not found: 'mongodb-atlas'"), "\(usual)")
             }
         }
     }
