@@ -55,12 +55,18 @@ struct StoreFixture: Sendable {
 
     /// Lets a user write a partition.
     func grant(_ access: Access = .write, to user: String = "*", in partition: Partition) async throws {
+        try await Self.grant(access, to: user, in: partition, app: Self.app, on: client)
+    }
+
+    static func grant(
+        _ access: Access, to user: String, in partition: Partition, app: String, on client: PostgresClient
+    ) async throws {
         try await client.execute(
             """
             insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, 1)
             on conflict (app, partition, user_id) do update set access = excluded.access
             """,
-            [.text(Self.app), .text(partition.text), .text(user), .text(access.rawValue)])
+            [.text(app), .text(partition.text), .text(user), .text(access.rawValue)])
     }
 
     func commit(_ uploads: [Upload]) async throws -> [UploadResult] {

@@ -60,15 +60,8 @@ struct StoreReplay {
     private func allow(_ user: String, _ partitions: Set<Partition>) async throws {
         let former = rights.withLock { $0.updateValue(partitions, forKey: ExactText(user)) } ?? []
         for partition in partitions.symmetricDifference(former) {
-            try await client.execute(
-                """
-                insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, 1)
-                on conflict (app, partition, user_id) do update set access = excluded.access
-                """,
-                [
-                    .text(storage.app), .text(partition.text), .text(user),
-                    .text(partitions.contains(partition) ? "write" : "none"),
-                ])
+            try await StoreFixture.grant(
+                partitions.contains(partition) ? .write : .none, to: user, in: partition, app: storage.app, on: client)
         }
     }
 
