@@ -17,6 +17,8 @@ public struct FunctionDefinition: Sendable {
     /// (`run_as_user_id_script_source`). It answers with the id of the user as whom this one runs, or with `{runAsSystem: true}`, unless the
     /// settings above say it; it refuses the call by throwing an error. `nil`: none.
     public var userFunction: String?
+    /// Whether it runs as its caller, whom an endpoint then has to know by an access token.
+    public var runsAsCaller: Bool { !runsAsSystem && runAsUserId == nil && userFunction == nil }
     /// The rule that must hold for the caller of a function that isn't private; `nil` allows every signed-in user.
     public var canEvaluate: RuleExpression?
     /// Whether arguments are kept out of the logs.

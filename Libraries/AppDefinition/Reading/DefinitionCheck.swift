@@ -92,8 +92,7 @@ struct DefinitionCheck {
                     .nameDuplicate, file: file, pointer: "/\(index)/route",
                     "two endpoints are \(endpoint.method) \(endpoint.route)")
             }
-            if endpoint.createsUsers, !function.runsAsSystem, function.runAsUserId == nil, function.userFunction == nil
-            {
+            if endpoint.createsUsers, function.runsAsCaller {
                 log.add(
                     .fieldValue, severity: .warning, file: file, pointer: "/\(index)/create_user_on_auth",
                     "an endpoint creates no users: its caller signs in first, and sends the access token")

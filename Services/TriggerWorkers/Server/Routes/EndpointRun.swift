@@ -48,9 +48,8 @@ struct EndpointRun: Sendable {
         guard let function = app.definition.function(target.endpoint.functionName) else {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(target.endpoint.functionName)'")
         }
-        let needsCaller = !function.runsAsSystem && function.runAsUserId == nil && function.userFunction == nil
         let user =
-            needsCaller
+            function.runsAsCaller
             ? try await functions.present(request.caller(of: app.id, access: access), of: app.definition) : nil
         var description = request.description(service: target.service, action: target.action ?? function.name)
         if let host = request.headers["host"] {
@@ -58,7 +57,7 @@ struct EndpointRun: Sendable {
         }
         let call = ClientFunctions.Call(
             app: app, user: user, member: user?.id ?? request.remoteAddress.ip, request: description)
-        let payload = Self.payload(request, target.payload, hidesToken: needsCaller)
+        let payload = Self.payload(request, target.payload, hidesToken: function.runsAsCaller)
         let value: Value
         do {
             value = try await functions.respond(function, to: payload, call)
