@@ -102,7 +102,7 @@ let libraries: [Target] = [
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
     library("Archives", ["Carchive"]),
-    library("AWSSigning", ["Ccrypto"]),
+    library("AWSSigning", ["Ccrypto", "Texts"]),
     library("JavaScript", ["CJavaScriptCore"]),
     library("Secrets", ["Csodium"]),
     // Layer 2: the domain, pure.

@@ -1,4 +1,5 @@
 public import Foundation
+import Texts
 
 /// Signatures of requests to AWS and to what speaks its protocols, AWS Signature Version 4 (docs.aws.amazon.com, "Signature Version 4
 /// signing process").

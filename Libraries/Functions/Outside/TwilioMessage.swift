@@ -1,4 +1,3 @@
-import AWSSigning
 import DocumentModel
 import Foundation
 import FunctionProtocol
@@ -42,7 +41,7 @@ struct TwilioMessage: Sendable {
     func send(with client: HTTPClient) async throws -> Value {
         let account = try settings.credential("sid")
         let token = try settings.credential("auth_token")
-        guard !account.isEmpty, account.utf8.allSatisfy({ $0.isLetterOrDigit }) else {
+        guard !account.isEmpty, account.utf8.allSatisfy({ $0.isASCIILetterOrDigit }) else {
             throw EffectFailure(name: Self.error, message: "the sid of the service '\(settings.name)' is no account's")
         }
         let base = settings.endpoint(of: "twilio") ?? "https://api.twilio.com"
@@ -68,17 +67,5 @@ struct TwilioMessage: Sendable {
         }
         return EffectFailure(
             name: Self.error, message: "\(message) (status \(response.status))", code: answer["code"]?.intValue)
-    }
-}
-
-extension UInt8 {
-    /// Whether it is a letter or digit of ASCII.
-    var isLetterOrDigit: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
     }
 }

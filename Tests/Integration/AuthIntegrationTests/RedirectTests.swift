@@ -109,7 +109,7 @@ import Testing
         for (name, isGood) in [(issuer.url, true), (issuer.url + "/", false), ("https://other.example", false)] {
             let browser = Browser(app: app)
             let callback = try await browser.visitIssuer("oidc-acme", redirect: Self.page, state: "s")
-            let ended = try await browser.get(callback + "&iss=" + FormEncoding.encode(name))
+            let ended = try await browser.get(callback + "&iss=" + PercentEncoding.encode(name))
             let result = Browser.fragment(try #require(ended.location))
             #expect((result["_baas_ua"] != nil) == isGood && (result["_baas_error"] == nil) == isGood, "\(name)")
         }

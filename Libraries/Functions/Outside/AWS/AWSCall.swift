@@ -26,7 +26,7 @@ struct AWSCall: Sendable {
                 message: "\(settings.name).\(parts[0]) is not supported: call the interface with context.http")
         }
         // Both become parts of addresses.
-        guard !parts[1].isEmpty, parts[1].utf8.allSatisfy(\.isLetterOrDigit) else {
+        guard !parts[1].isEmpty, parts[1].utf8.allSatisfy(\.isASCIILetterOrDigit) else {
             throw Self.failure("\(parts[0]) has no action '\(parts[1])'")
         }
         guard interface.serves(parts[1]) else {
@@ -38,7 +38,7 @@ struct AWSCall: Sendable {
         }
         let region = effect.arguments["region"]?.stringValue ?? settings.text("region") ?? "us-east-1"
         guard !region.isEmpty, region.utf8.count <= 32,
-            region.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") })
+            region.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") })
         else { throw Self.failure("the region of \(parts[0]) is no region") }
         guard let arguments = (effect.arguments["arguments"] ?? [:]).documentValue else {
             throw Self.failure("\(effect.action) takes one object")
@@ -154,7 +154,7 @@ struct AWSCall: Sendable {
             }
         }
         let function = try text("FunctionName")
-        guard function.utf8.allSatisfy({ $0.isLetterOrDigit || "-_:$".utf8.contains($0) }) else {
+        guard function.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-_:$".utf8.contains($0) }) else {
             throw Self.failure("\(name): FunctionName is no name of a function")
         }
         let response = try await send(

@@ -1,4 +1,3 @@
-import AWSSigning
 import AppDefinition
 import DocumentModel
 import Foundation
@@ -52,8 +51,8 @@ struct S3Call {
     /// The path, and the bucket if the host's name begins with it: at AWS, unless the certificate wouldn't cover the name.
     private func place(needsKey: Bool) throws -> (hostBucket: String?, path: String) {
         let bucket = try call.text("Bucket")
-        guard let first = bucket.utf8.first, first.isLetterOrDigit, bucket.utf8.count <= 255,
-            bucket.utf8.allSatisfy({ $0.isLetterOrDigit || "._-".utf8.contains($0) })
+        guard let first = bucket.utf8.first, first.isASCIILetterOrDigit, bucket.utf8.count <= 255,
+            bucket.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "._-".utf8.contains($0) })
         else { throw AWSCall.failure("\(call.name): Bucket is no name of a bucket") }
         let isInHost =
             call.settings.endpoint(of: "s3") == nil

@@ -42,23 +42,10 @@ public struct AdminCall: Sendable {
     /// The path and query of its request.
     public var target: String {
         let parts = action.route.template.split(separator: "/").map { part in
-            part.first == ":" ? Self.escaped(parameter(String(part.dropFirst())) ?? "") : String(part)
+            part.first == ":" ? PercentEncoding.encode(parameter(String(part.dropFirst())) ?? "") : String(part)
         }
-        let pairs = query.map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }
-        return "/" + parts.joined(separator: "/") + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
-    }
-
-    /// Percent-encodes all but the unreserved characters of RFC 3986.
-    static func escaped(_ text: String) -> String {
-        text.utf8.reduce(into: "") { result, byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default: result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
+        return "/" + parts.joined(separator: "/")
+            + (query.isEmpty ? "" : "?" + PercentEncoding.encode(query.lazy.map { ($0.name, $0.value) }))
     }
 
     mutating func add(_ name: String, _ value: String) { query.append((name, value)) }

@@ -66,7 +66,7 @@ struct OpenIDIssuers: Sendable {
         if let verifier { form.append(("code_verifier", verifier)) }
         var headers: [HTTPClient.Header] = []
         if let secret, !found.takesSecretInForm {
-            let pair = FormEncoding.encode(settings.clientId) + ":" + FormEncoding.encode(secret)
+            let pair = PercentEncoding.encode(settings.clientId) + ":" + PercentEncoding.encode(secret)
             headers.append(.init("Authorization", "Basic " + Base64.encode(pair)))
         } else {
             form.append(("client_id", settings.clientId))

@@ -127,7 +127,7 @@ struct AdminRoutes: Sendable {
         return HTTPResponse(
             headers: [
                 "Content-Type": "application/x-tar", "Cache-Control": "no-store",
-                "Partita-Export": AdminCall.escaped(about),
+                "Partita-Export": PercentEncoding.encode(about),
             ], body: archive)
     }
 }

@@ -1,4 +1,3 @@
-import AWSSigning
 import DocumentModel
 import Foundation
 

@@ -1,4 +1,5 @@
 import AWSSigning
+import DocumentModel
 import Foundation
 import HTTPClient
 
