@@ -39,6 +39,11 @@ package final class TimeBudget: Sendable {
         }
     }
 
+    /// What a sender has spent lately: it gets less by the sender's share of the time that passes.
+    package func debt(of sender: UInt64, now: ContinuousClock.Instant = .now) -> Duration {
+        state.withLock { state in state.debts[sender].map { settled($0, now).spent } ?? .zero }
+    }
+
     private func settled(_ debt: Debt, _ now: ContinuousClock.Instant) -> Debt {
         Debt(spent: max(.zero, debt.spent - (now - debt.at) * share), at: now)
     }

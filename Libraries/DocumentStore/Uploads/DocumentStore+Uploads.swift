@@ -7,7 +7,7 @@ extension DocumentStore {
     /// victim.
     static let lockTimeout = Duration.milliseconds(500)
 
-    /// Takes the processor time that the decision about an upload took.
+    /// Takes what a decided upload costs as processor time: the time of the decision, and what follows from large changes.
     public typealias UploadCharge = @Sendable (Upload, Duration) -> Void
 
     /// Commits the uploads of devices of one app in one transaction, and returns a result for each: `nil` if it needs rows that

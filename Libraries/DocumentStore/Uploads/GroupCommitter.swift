@@ -10,7 +10,9 @@ public import SyncEngine
 ///
 /// Batches never mix apps. An app's partitions are divided into lanes, and each lane has one commit in flight; a lane that waits
 /// doesn't delay the others. An upload that needs a locked document is retried with later batches, and later uploads of the same
-/// device wait for it. A user whose changesets take too much processor time to decide waits, while others go on.
+/// device wait for it. A user whose changesets cost too much waits, while others go on: what deciding them takes of a processor, and
+/// what follows from each large change, in Postgres and in all who read it. Before a user has to wait, the changesets of others
+/// are committed without theirs, in turns.
 public final class GroupCommitter: Service {
     /// The bounds of a committer.
     public struct Limits: Sendable {
@@ -56,27 +58,33 @@ public final class GroupCommitter: Service {
         var pausing: Set<Lane> = []
         /// The end of the pause of each user who has to wait.
         var pauses: [UInt64: ContinuousClock.Instant] = [:]
+        /// The users who owe more than ``costlyDebt``.
+        var costly: Set<UInt64> = []
+        /// Lanes whose last batch left the uploads of costly users: it is their turn.
+        var passedOver: Set<Lane> = []
         var isStopped = false
     }
 
     /// What a lane does next.
     private enum Step {
         case commit([Waiting])
+        /// Uploads of costly users.
+        case commitAside([Waiting])
         /// All waiting uploads are of users who have to wait.
         case pause(until: ContinuousClock.Instant)
         case end
     }
 
-    /// How many waiting uploads are looked at for a batch, without those of users who have to wait.
-    private static let horizon = 2048
     /// The longest time that a user has to wait at once.
     private static let longestPause = Duration.seconds(5)
 
     private let store: DocumentStore
     private let loop: EventLoop?
     private let limits: Limits
-    /// The processor time that the decisions about each user's changesets take.
-    private let decisions = TimeBudget(share: 0.5, allowance: .seconds(1))
+    /// A user who owes more isn't committed together with others.
+    private static let costlyDebt = Duration.milliseconds(200)
+    /// What each user's changesets cost, as processor time.
+    private let costs = TimeBudget(share: 0.5, allowance: .seconds(1))
     private let state = Locked(State())
     private let wakes: AsyncStream<Lane>
     private let wake: AsyncStream<Lane>.Continuation
@@ -150,6 +158,9 @@ public final class GroupCommitter: Service {
         while true {
             switch next(of: lane) {
             case .commit(let batch): await commit(batch, in: lane)
+            case .commitAside(let batch):
+                // Not on the loop: their decisions would delay those of other lanes.
+                await withTaskExecutorPreference(globalConcurrentExecutor) { await commit(batch, in: lane) }
             case .pause(let end):
                 // Uploads that come meanwhile start another task for the lane. A cancelled sleep ends early: the committer has
                 // stopped then, which drops all pauses.
@@ -171,46 +182,33 @@ public final class GroupCommitter: Service {
                 return .end
             }
             if !state.pauses.isEmpty { state.pauses = state.isStopped ? [:] : state.pauses.filter { $0.value > now } }
-            // Small uploads pass large ones that don't fit into the batch, and those of users who have to wait, but none passes an
-            // earlier one of its device.
-            var batch: [Waiting] = []
-            var left: [Waiting] = []
-            var held: Set<UploadCounter.Key> = []
-            var bytes = 0, seen = 0
-            var pauseEnd: ContinuousClock.Instant?
-            for (place, waiting) in queue.enumerated() {
-                guard batch.count < limits.batch, seen < Self.horizon else {
-                    left += queue[place...]
-                    break
-                }
-                let upload = waiting.upload
-                if !state.pauses.isEmpty, let end = state.pauses[sender(of: upload, in: lane)] {
-                    pauseEnd = min(end, pauseEnd ?? end)
-                    held.insert(upload.counter)
-                    if now < waiting.deadline { left.append(waiting) } else { refused.append(waiting) }
-                    continue
-                }
-                seen += 1
-                let fits = batch.isEmpty || bytes + upload.bytes <= limits.batchBytes
-                if fits, !held.contains(upload.counter) {
-                    // However large the first one is, small ones go with it.
-                    bytes += batch.isEmpty ? min(upload.bytes, limits.batchBytes / 2) : upload.bytes
-                    batch.append(waiting)
-                } else {
-                    held.insert(upload.counter)
-                    left.append(waiting)
-                }
+            if !state.costly.isEmpty {
+                state.costly = state.costly.filter { costs.debt(of: $0, now: now) > Self.costlyDebt }
             }
-            state.queues[lane] = left.isEmpty && batch.isEmpty ? nil : left
-            if !batch.isEmpty { return .commit(Self.inTurns(batch)) }
+            let division = QueueDivision(
+                queue.lazy.map { ($0.upload, $0.deadline) }, limits: limits,
+                costlyTurn: state.passedOver.contains(lane), now: now
+            ) { standing(of: $0, in: lane, state) }
+            var taken = Set(division.batch)
+            taken.formUnion(division.refused)
+            refused = division.refused.map { queue[$0] }
+            let left = taken.isEmpty ? queue : queue.indices.filter { !taken.contains($0) }.map { queue[$0] }
+            state.queues[lane] = left.isEmpty && division.batch.isEmpty ? nil : left
+            if !division.batch.isEmpty {
+                if division.leavesCostly { state.passedOver.insert(lane) } else { state.passedOver.remove(lane) }
+                let batch = Self.inTurns(division.batch.map { queue[$0] })
+                return division.isOfCostly ? .commitAside(batch) : .commit(batch)
+            }
             state.running.remove(lane)
-            guard let pauseEnd, !left.isEmpty, state.pausing.insert(lane).inserted else { return .end }
+            guard let pauseEnd = division.pauseEnd, !left.isEmpty, state.pausing.insert(lane).inserted else {
+                return .end
+            }
             return .pause(until: pauseEnd)
         }
         metrics.heldBack.increment(by: refused.count)
         for waiting in refused {
             waiting.continuation.resume(
-                throwing: DocumentStoreError(.overloaded, "the user's changesets take too much processor time"))
+                throwing: DocumentStoreError(.overloaded, "the user's changesets cost too much"))
         }
         return step
     }
@@ -231,19 +229,30 @@ public final class GroupCommitter: Service {
         Sender.number(app: lane.app, user: upload.user)
     }
 
-    /// Charges a decision to its user, who has to wait when it was too much.
-    private func charge(_ upload: Upload, _ time: Duration, in lane: Lane) {
+    private func standing(of upload: Upload, in lane: Lane, _ state: borrowing State) -> QueueDivision.Standing {
+        if state.pauses.isEmpty, state.costly.isEmpty { return .ordinary }
+        let sender = sender(of: upload, in: lane)
+        if let end = state.pauses[sender] { return .pausing(until: end) }
+        return state.costly.contains(sender) ? .costly : .ordinary
+    }
+
+    /// Charges what an upload costs to its user, who has to wait when it was too much.
+    private func charge(_ upload: Upload, _ cost: Duration, in lane: Lane) {
         let sender = sender(of: upload, in: lane), now = ContinuousClock.now
-        guard let pause = decisions.charge(time, of: sender, now: now) else { return }
-        state.withLock { $0.pauses[sender] = now + min(pause, Self.longestPause) }
+        let pause = costs.charge(cost, of: sender, now: now)
+        guard costs.debt(of: sender, now: now) > Self.costlyDebt else { return }
+        state.withLock { state in
+            state.costly.insert(sender)
+            if let pause { state.pauses[sender] = now + min(pause, Self.longestPause) }
+        }
     }
 
     private func commit(_ batch: [Waiting], in lane: Lane) async {
         metrics.batchSize.record(batch.count)
         let start = ContinuousClock.now
         do {
-            let results = try await store.commit(batch.map(\.upload), app: lane.app) { [self] upload, time in
-                charge(upload, time, in: lane)
+            let results = try await store.commit(batch.map(\.upload), app: lane.app) { [self] upload, cost in
+                charge(upload, cost, in: lane)
             }
             metrics.commit.record(ContinuousClock.now - start)
             var again: [Waiting] = []

@@ -13,7 +13,7 @@ struct UploadMetrics: Sendable {
         help: "Changesets that left a batch, because a row was locked, or those before them took too long.")
     let heldBack = Counter(
         label: "document_store_uploads_held_back_total",
-        help: "Changesets that were refused because those of their user took too much processor time.")
+        help: "Changesets that were refused because those of their user cost too much.")
     let held = Counter(
         label: "document_store_uploads_held_total",
         help: "Attempts to commit a changeset that failed because the database needs repair.")

@@ -91,4 +91,47 @@ struct GroupCommitterTests {
             run.cancel()
         }
     }
+
+    @Test func `a user whose short changesets write many bytes waits, and others don't`() async throws {
+        try await StoreFixture.with { fixture in
+            let crowded = Partition.conversation("crowded"), quiet = Partition.conversation("quiet")
+            try await fixture.grant(to: "eve", in: crowded)
+            try await fixture.grant(in: quiet)
+            let committer = GroupCommitter(store: fixture.store, limits: .init(lanes: 1))
+            let run = Task { try await committer.run() }
+            let text = Value.string(String(repeating: "x", count: 480_000))
+            let seeded = try await committer.commit(
+                .of(1, [.insert("large", ["text": text], in: crowded)], user: "eve", device: "seed", in: crowded),
+                app: StoreFixture.app)
+            #expect(seeded.acknowledgement != nil, "\(seeded)")
+            let small = Array(repeating: Operation.update("large", ["$inc": ["n": 1]]), count: 10)
+            let committed = Locked(0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...60 {
+                    group.addTask {
+                        // Those that wait too long are refused.
+                        let result = try? await committer.commit(
+                            .of(1, small, user: "eve", device: "d\(number)", in: crowded), app: StoreFixture.app)
+                        if result?.acknowledgement?.lost.isEmpty == true { committed.withLock { $0 += 1 } }
+                    }
+                }
+                let end = ContinuousClock.now + .seconds(6)
+                var longest = Duration.zero
+                var version: Int64 = 0
+                while ContinuousClock.now < end {
+                    version += 1
+                    let start = ContinuousClock.now
+                    _ = try await committer.commit(
+                        .of(version, [.insert("n\(version)", in: quiet)], in: quiet), app: StoreFixture.app)
+                    longest = max(longest, ContinuousClock.now - start)
+                }
+                // Each of these changesets writes 10 MB.
+                #expect(committed.withLock { $0 } <= 8)
+                #expect(version >= 20)
+                #expect(longest < .seconds(3), "\(longest)")
+                group.cancelAll()
+                run.cancel()
+            }
+        }
+    }
 }

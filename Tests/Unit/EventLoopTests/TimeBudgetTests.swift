@@ -23,4 +23,13 @@ struct TimeBudgetTests {
         }
         #expect(budget.charge(.zero, of: 1, now: start + .seconds(2)) == .seconds(196))
     }
+
+    @Test func `what a sender owes gets less with time`() {
+        let budget = TimeBudget(share: 0.5, allowance: .seconds(1)), start = ContinuousClock.now
+        #expect(budget.debt(of: 1, now: start) == .zero)
+        _ = budget.charge(.milliseconds(900), of: 1, now: start)
+        #expect(budget.debt(of: 1, now: start + .seconds(1)) == .milliseconds(400))
+        #expect(budget.debt(of: 1, now: start + .seconds(10)) == .zero)
+        #expect(budget.debt(of: 2, now: start) == .zero)
+    }
 }
