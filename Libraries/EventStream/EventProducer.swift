@@ -33,8 +33,15 @@ public struct EventProducer: Sendable {
     public func send<Payload: EventPayload>(
         _ payloads: [Payload], partition: (Payload) -> Int32? = { _ in nil }
     ) async throws(KafkaError) -> KafkaBatchOutcome {
-        let outcome = try await producer.sendBatch(payloads.map { record($0, partition: partition($0)) })
-        EventStreamMetrics.produced[Payload.topic.name].increment(by: payloads.count - outcome.failures.count)
+        try await send(payloads.map { record($0, partition: partition($0)) }, of: Payload.topic)
+    }
+
+    /// Sends messages of one topic that ``record(_:partition:traceparent:)`` encoded, as ``send(_:partition:)`` does.
+    public func send<Payload: EventPayload>(
+        _ records: [KafkaRecord], of topic: Topic<Payload>
+    ) async throws(KafkaError) -> KafkaBatchOutcome {
+        let outcome = try await producer.sendBatch(records)
+        EventStreamMetrics.produced[topic.name].increment(by: records.count - outcome.failures.count)
         return outcome
     }
 

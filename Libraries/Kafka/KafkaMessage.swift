@@ -41,6 +41,9 @@ public struct KafkaRecord: Sendable {
         self.headers = headers
         self.timestamp = timestamp
     }
+
+    /// The size of key and contents in bytes.
+    public var size: Int { (key?.count ?? 0) + (value?.count ?? 0) }
 }
 
 /// The partition and offset of an acknowledged message.

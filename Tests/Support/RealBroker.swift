@@ -19,12 +19,12 @@ public enum RealBroker {
 
     struct Missing: Error, CustomStringConvertible {
         let description =
-            "this test restarts a broker: set KAFKA_HOME to an unpacked Apache Kafka (bin/, libs/)"
+            "this test needs a broker of its own: set KAFKA_HOME to an unpacked Apache Kafka (bin/, libs/)"
     }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// For tests that nothing is lost when the broker is restarted: the embedded broker loses everything then. They
+    /// For tests of what the embedded broker does not do: it keeps nothing over a restart, and has no limits of topics. They
     /// are the only ones that may be skipped without Apache Kafka; `Deploy/test` lists them.
     public static var needsRealBroker: Self {
         .enabled("needs Apache Kafka (KAFKA_HOME)") {

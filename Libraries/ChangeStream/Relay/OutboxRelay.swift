@@ -3,6 +3,7 @@ public import DocumentStore
 public import EventLoop
 public import EventStream
 import EventTopics
+import Kafka
 public import Lifecycle
 public import Logging
 import Metrics
@@ -26,7 +27,8 @@ public final class OutboxRelay: Service {
         public var sweepInterval: Duration
         /// How often the heads of active partitions are published.
         public var headInterval: Duration
-        /// The limit in bytes of a change's documents; the message of a larger change only names it.
+        /// The limit in bytes of a change's message; that of a larger change only names it. It must be below the limit of the
+        /// producer, whose messages also have headers.
         public var messageLimit: Int
         /// The maximum number of changes of one partition that are published together.
         public var changesPerPartition: Int
@@ -318,36 +320,56 @@ public final class OutboxRelay: Service {
     private func send(
         _ read: [(partition: PartitionKey, rows: [ChangeRow])], positions: inout [PartitionKey: Revision]
     ) async throws {
-        var payloads: [DocumentChangesEvent] = []
-        var places: [PartitionKey] = []
+        var records: [KafkaRecord] = []
+        var sources: [(partition: PartitionKey, row: ChangeRow)] = []
         for (partition, rows) in read {
             for row in rows {
-                payloads.append(try payload(of: row))
-                places.append(partition)
+                records.append(try record(of: row))
+                sources.append((partition, row))
             }
         }
-        if payloads.isEmpty { return }
-        let outcome = try await producer.send(payloads)
-        var stopped: Set<PartitionKey> = []
-        for (place, payload) in payloads.enumerated() {
-            if outcome.deliveries[place] == nil { stopped.insert(places[place]) }
-            if !stopped.contains(places[place]) { positions[places[place]] = payload.revision }
+        if records.isEmpty { return }
+        let outcome = try await producer.send(records, of: DocumentChangesEvent.topic)
+        var failures: [Int: KafkaError] = [:]
+        for failure in outcome.failures { failures[failure.index] = failure.error }
+        // The topic's limit may be lower than the relay's. The broker refuses such a change together with those that shared its
+        // request, so each is sent alone.
+        for place in failures.filter({ $0.value.code == .messageTooLarge }).keys.sorted() {
+            failures[place] = try await resend(records[place], of: sources[place].row)
         }
-        metrics.published.increment(by: payloads.count - outcome.failures.count)
+        var stopped: Set<PartitionKey> = []
+        for (place, (partition, row)) in sources.enumerated() {
+            if failures[place] != nil { stopped.insert(partition) }
+            if !stopped.contains(partition) { positions[partition] = row.revision }
+        }
+        metrics.published.increment(by: records.count - failures.count)
         // The messages that the broker has acknowledged still count: `positions` has them.
-        if let failure = outcome.failures.first { throw Refused(error: failure.error) }
+        if let failure = failures.min(by: { $0.key < $1.key }) { throw Refused(error: failure.value) }
     }
 
-    /// The payload of a row. A row that can't be read is only named, like a large one: it must not block those behind it.
-    private func payload(of row: ChangeRow) throws -> DocumentChangesEvent {
-        if row.size > options.messageLimit { return .large(try row.largeChange()) }
-        do {
-            return .change(try row.event())
-        } catch {
-            logger.error(
-                "a change row can't be read", metadata: ["partition.id": "\(row.partition)", "error": "\(error)"])
-            return .large(try row.largeChange())
+    /// Sends the message of a row alone, and when it is too large, the one that only names the change.
+    private func resend(_ record: KafkaRecord, of row: ChangeRow) async throws -> KafkaError? {
+        let again = try await producer.send([record], of: DocumentChangesEvent.topic).failures.first?.error
+        guard let again, again.code == .messageTooLarge else { return again }
+        let name = producer.record(DocumentChangesEvent.large(try row.largeChange()))
+        return try await producer.send([name], of: DocumentChangesEvent.topic).failures.first?.error
+    }
+
+    /// The message of a row. A change that can't be read, or whose message would be too large, is only named: it must not block
+    /// those behind it.
+    private func record(of row: ChangeRow) throws -> KafkaRecord {
+        // The message contains the documents, and for an update also what has changed.
+        if row.size <= options.messageLimit {
+            do {
+                let record = producer.record(DocumentChangesEvent.change(try row.event()))
+                if record.size <= options.messageLimit { return record }
+            } catch {
+                logger.error(
+                    "a change row can't be read",
+                    metadata: ["partition.id": "\(row.partition)", "error": "\(error)"])
+            }
         }
+        return producer.record(DocumentChangesEvent.large(try row.largeChange()))
     }
 
     private func mark() async throws {

@@ -14,13 +14,16 @@ struct RelayFixture: Sendable {
     let producer: EventProducer
     private let received: Locked<[DocumentChangesEvent]>
 
-    static func with(_ body: @Sendable (RelayFixture) async throws -> Void) async throws {
+    /// - Parameter settings: The broker's settings of the topic.
+    static func with(topic settings: [String: String] = [:], _ body: @Sendable (RelayFixture) async throws -> Void)
+        async throws
+    {
         let engines = try await TestEngines.shared()
         let pool = engines.makePool()
         let kafka = engines.kafka
         let admin = KafkaAdmin(configuration: kafka)
         let topic = DocumentChangesEvent.topic.fullName(pool: pool)
-        try await admin.createTopics([KafkaTopic(name: topic, partitions: 3)])
+        try await admin.createTopics([KafkaTopic(name: topic, partitions: 3, configuration: settings)])
         let producer = KafkaProducer(configuration: kafka, loop: StoreFixture.loops.next())
         let received = Locked<[DocumentChangesEvent]>([])
         let tail = EventTail<DocumentChangesEvent>(
@@ -76,4 +79,11 @@ struct RelayFixture: Sendable {
     var all: [DocumentChangesEvent] { received.withLock { $0 } }
 
     func numbers(in partition: Partition) -> [Int64] { changes(in: partition).map(\.revision.number) }
+
+    /// The numbers of a partition's changes that are only named.
+    func large(in partition: Partition) -> [Int64] {
+        all.compactMap { event in
+            if case .large(let change) = event, change.partition == partition { change.revision.number } else { nil }
+        }
+    }
 }

@@ -166,6 +166,40 @@ struct RelayTests {
         }
     }
 
+    @Test func `an update whose description makes its message too large doesn't stop those behind it`() async throws {
+        try await RelayFixture.with { fixture in
+            try await fixture.base.grant(in: partition)
+            let elements = (0..<9_000).map { Value.document(["name": .string("element \($0)"), "v": 0]) }
+            try await fixture.running(fixture.relay()) {
+                _ = try await fixture.base.commit(
+                    .of(1, [.insert("a", ["list": .array(elements)], in: partition)], in: partition))
+                _ = try await fixture.base.commit(
+                    .of(2, [.update("a", ["$set": ["list.$[].v": .int32(1)]])], in: partition))
+                _ = try await fixture.base.commit(.of(3, [.insert("b", in: partition)], in: partition))
+                try await eventually("the last change") { fixture.numbers(in: partition).contains(3) }
+            }
+            #expect(fixture.numbers(in: partition).firstOccurrences == [1, 3])
+            #expect(fixture.large(in: partition).firstOccurrences == [2])
+        }
+    }
+
+    @Test(.needsRealBroker) func `a change that the topic's limit excludes doesn't stop those behind it`() async throws
+    {
+        try await RelayFixture.with(topic: ["max.message.bytes": "100000"]) { fixture in
+            try await fixture.base.grant(in: partition)
+            var generator = SeededGenerator(seed: 1)
+            let text = String(
+                (0..<400_000).map { _ in Character(Unicode.Scalar(UInt8.random(in: 48...122, using: &generator))) })
+            try await fixture.running(fixture.relay()) {
+                _ = try await fixture.base.commit(
+                    .of(1, [.insert("a", ["text": .string(text)], in: partition)], in: partition))
+                _ = try await fixture.base.commit(.of(2, [.insert("b", in: partition)], in: partition))
+                try await eventually("the last change") { fixture.numbers(in: partition).contains(2) }
+            }
+            #expect(fixture.large(in: partition).firstOccurrences == [1])
+        }
+    }
+
     @Test func `a consumer finds heads and lost changes in the history`() async throws {
         try await StoreFixture.with { fixture in
             let history = ChangeHistory(client: fixture.client)
