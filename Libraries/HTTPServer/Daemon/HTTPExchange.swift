@@ -9,8 +9,6 @@ final class HTTPExchange: @unchecked Sendable {
         case head
         /// The body is being received.
         case body
-        /// The body is too long: the rest is received and dropped, up to a limit, so that the client reads the response.
-        case discarding(HTTPError, left: Int)
         /// The handler runs.
         case running
         /// The response is ready, or passed to libmicrohttpd.

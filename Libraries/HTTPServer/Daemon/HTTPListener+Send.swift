@@ -20,6 +20,21 @@ extension HTTPListener {
         return MHD_queue_response(connection, UInt32(response.status), answer)
     }
 
+    /// Writes a small response to the socket of a connection that libmicrohttpd is about to close.
+    func sendDirectly(_ response: HTTPResponse, on descriptor: Int32) {
+        guard case .bytes(let body) = response.body else { return }
+        let reason = MHD_get_reason_phrase_for(UInt32(response.status)).map { String(cString: $0) } ?? ""
+        var head = "HTTP/1.1 \(response.status) \(reason)\r\n"
+        for (name, value) in response.headers { head += "\(name): \(value)\r\n" }
+        head += "Content-Length: \(body.count)\r\n\r\n"
+        // The socket is non-blocking. The response fits into its buffer, in which there is at most a "100 Continue"; if not, the client sees
+        // the connection's end.
+        let bytes = Array(head.utf8) + body
+        _ = bytes.withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+    }
+
     private func content(of response: HTTPResponse, _ exchange: HTTPExchange) -> OpaquePointer? {
         switch response.body {
         case .bytes(let bytes):

@@ -24,6 +24,7 @@ actor HTTPListener: LoopActor {
     private var isStopping = false
     private var exchanges: [HTTPExchange] = []
     private var deadlines: RequestDeadlines
+    private let lingering: LingeringConnections
     private var webSockets: [ObjectIdentifier: WebSocket] = [:]
     private var drained: CheckedContinuation<Void, Never>?
     private var drainTimer: LoopTimer?
@@ -38,6 +39,7 @@ actor HTTPListener: LoopActor {
         self.bodies = bodies
         self.logger = logger
         deadlines = RequestDeadlines(limit: configuration.requestTimeout.milliseconds)
+        lingering = LingeringConnections(loop)
         openWebSockets = Gauge(label: "http_server_websockets", help: "WebSockets open", registry: registry)
     }
 
@@ -119,6 +121,7 @@ actor HTTPListener: LoopActor {
         timer = nil
         self.daemon = nil
         MHD_stop_daemon(daemon)
+        lingering.closeAll()
         log = nil
         endDrain()
     }
@@ -141,6 +144,7 @@ actor HTTPListener: LoopActor {
 
     private func checkDeadlines() {
         deadlines.closeLate(now: loop.now)
+        lingering.closeLate(now: loop.now)
         cancelForLeft()
         run()
     }
@@ -174,7 +178,11 @@ actor HTTPListener: LoopActor {
 
     func connected(_ carrier: RequestDeadlines.Connection) { deadlines.add(carrier, now: loop.now) }
 
-    func disconnected(_ carrier: RequestDeadlines.Connection) { deadlines.remove(carrier) }
+    /// Called before libmicrohttpd closes the socket.
+    func disconnected(_ carrier: RequestDeadlines.Connection) {
+        deadlines.remove(carrier)
+        if let limit = carrier.refusedBodyLimit { lingering.add(carrier.descriptor, bodyLimit: limit) }
+    }
 
     private func carrier(of connection: OpaquePointer?) -> RequestDeadlines.Connection? {
         guard let raw = connection.flatMap({ cmhd_socket_context($0) }) else { return nil }
@@ -221,13 +229,8 @@ actor HTTPListener: LoopActor {
             return begin(exchange, method: method, version: version)
         case .body:
             if piece.isEmpty { return dispatch(exchange) }
-            collect(piece, exchange)
-            return .YES
-        case .discarding(let error, let left):
-            if piece.isEmpty { return refuse(exchange, error) }
-            guard piece.count <= left else { return .NO }
-            exchange.phase = .discarding(error, left: left - piece.count)
-            return .YES
+            guard let error = collect(piece, exchange) else { return .YES }
+            return interrupt(exchange, error)
         case .running:
             exchange.suspend()
             return .YES
@@ -258,33 +261,29 @@ actor HTTPListener: LoopActor {
         request.parameters = routed.parameters
         request.route = routed.template
         exchange.routed = routed
+        exchange.request = request
         exchange.bodyLimit = routed.bodyLimit ?? configuration.bodyBytes
         // Refuse before the client sends the body: it may be waiting for 100 Continue.
         if let length = head.contentLength, length > exchange.bodyLimit {
             return refuse(exchange, .bodyTooLarge(exchange.bodyLimit))
         }
         if head.expectsContinue, routed.isRefusal { return refuse(exchange, .notFound) }
-        if let length = head.contentLength { request.body.reserveCapacity(min(length, 64 << 10)) }
-        exchange.request = request
+        if let length = head.contentLength { exchange.request?.body.reserveCapacity(min(length, 64 << 10)) }
         exchange.phase = .body
         return .YES
     }
 
-    private func collect(_ piece: UnsafeRawBufferPointer, _ exchange: HTTPExchange) {
+    /// Adds a piece to the body, or says why the body is refused.
+    private func collect(_ piece: UnsafeRawBufferPointer, _ exchange: HTTPExchange) -> HTTPError? {
         let count = (exchange.request?.body.count ?? 0) + piece.count
-        if count > exchange.bodyLimit { return discard(exchange, .bodyTooLarge(exchange.bodyLimit)) }
+        if count > exchange.bodyLimit { return .bodyTooLarge(exchange.bodyLimit) }
         let counted = max(0, count - InflightBudget.uncounted) - exchange.bodyBytes
         if counted > 0, let network = exchange.client?.network {
-            if let refusal = bodies.take(counted, of: network) { return discard(exchange, .tooManyBodies(refusal)) }
+            if let refusal = bodies.take(counted, of: network) { return .tooManyBodies(refusal) }
             exchange.bodyBytes += counted
         }
         exchange.request?.body.append(contentsOf: piece)
-    }
-
-    private func discard(_ exchange: HTTPExchange, _ error: HTTPError) {
-        exchange.request = nil
-        giveBack(exchange)
-        exchange.phase = .discarding(error, left: max(exchange.bodyLimit, 1 << 20))
+        return nil
     }
 
     private func giveBack(_ exchange: HTTPExchange) {
@@ -318,13 +317,30 @@ actor HTTPListener: LoopActor {
         runSoon()
     }
 
+    /// Answers instead of a handler, and closes the connection, since its body isn't read.
     private func refuse(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {
+        send(refusal(of: exchange, error), exchange)
+    }
+
+    /// Answers while the body is received. libmicrohttpd takes a response only before a body or after it, and a client may send its
+    /// body for long, or without end.
+    private func interrupt(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {
+        let response = refusal(of: exchange, error)
+        exchange.phase = .answered(response)
+        giveBack(exchange)
+        if let connection = exchange.connection { sendDirectly(response, on: cmhd_socket(connection)) }
+        return .NO
+    }
+
+    private func refusal(of exchange: HTTPExchange, _ error: HTTPError) -> HTTPResponse {
         deadlines.answers(exchange.carrier)
+        exchange.carrier?.refusedBodyLimit = exchange.bodyLimit
         let address = exchange.client ?? RemoteAddress(exchange.connection.flatMap { cmhd_peer($0) })
         pipeline.recordRefusal(status: error.status, exchange.routed, from: address)
+        exchange.request?.body = []
         var response = error.response
         response.headers["Connection"] = "close"
-        return send(response, exchange)
+        return response
     }
 
     // MARK: Streams

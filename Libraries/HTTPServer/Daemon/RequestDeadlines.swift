@@ -8,6 +8,8 @@ struct RequestDeadlines {
     /// `@unchecked Sendable`: used only on its listener's loop.
     final class Connection: @unchecked Sendable {
         let descriptor: Int32
+        /// The limit of a body that was refused before it had come; see ``LingeringConnections``.
+        var refusedBodyLimit: Int?
         fileprivate var position = 0
         /// When the wait for the present request began, in the loop's milliseconds; `nil` while the request is being answered.
         fileprivate var waitsSince: UInt64?

@@ -47,6 +47,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [3000, 3_000_000])
+    func `a client that sends all of a refused body gets the answer`(count: Int) async throws {
+        try await withEcho { server in
+            let text = String(repeating: "x", count: count)
+            let bodies = [
+                "Content-Length: \(count)\r\n\r\n" + text,
+                "Transfer-Encoding: chunked\r\n\r\n\(String(count, radix: 16))\r\n\(text)\r\n0\r\n\r\n",
+            ]
+            for body in bodies + bodies + bodies {
+                let client = try RawClient(port: server.port)
+                try await client.send("POST /echo HTTP/1.1\r\nHost: a\r\n" + body)
+                let answer = try await client.response()
+                #expect(answer.status == 413 && answer.text.contains("RequestEntityTooLarge"))
+                #expect(try await client.sawEnd())
+            }
+        }
+    }
+
+    @Test func `a client that stops sending a refused body is disconnected`() async throws {
+        try await withEcho { server in
+            let client = try RawClient(port: server.port)
+            let answer = try await client.exchange("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nxyz")
+            #expect(answer.status == 413)
+            #expect(try await client.sawEnd())
+            // Longer than the server waits for more of the body.
+            try await Task.sleep(for: .seconds(7))
+            try await eventually("its connection is gone") {
+                do { try await client.send("x") } catch { return true }
+                return false
+            }
+        }
+    }
+
     @Test func `bodies share a budget, an address has its share, and a body's end releases it`() async throws {
         try await withServer(
             { $0.bodiesBytes = 1 << 20 },

@@ -58,6 +58,23 @@ import WebSocket
         }
     }
 
+    @Test(arguments: [70_000, 200_000, 3_000_000])
+    func `a client gets a service's refusal of a body that is too large`(count: Int) async throws {
+        let body = String(repeating: "x", count: count)
+        try await withNames(["127.0.0.1"]) { names in
+            try await withServer(routes: { $0.put("/api/admin/v1/secret", bodyLimit: 64 << 10) { _ in .noContent } }) {
+                server in
+                try await RolledOutProxy.with(servicePort: server.port, names: names) { proxy in
+                    for _ in 0..<10 {
+                        let answer = try await request(proxy.port, "PUT /api/admin/v1/secret", body: body)
+                        #expect(answer.status == 413, "\(answer.text)")
+                        #expect(answer.text.contains("larger than 65536 bytes"), "\(answer.text)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a process that hangs costs a client less than half a minute`() async throws {
         // It accepts no connection, as a stopped process.
         let hanging = try ScriptedServer()
