@@ -24,6 +24,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
         case invalidSession = "InvalidSession"
         case missingAuthReq = "MissingAuthReq"
         case missingParameter = "MissingParameter"
+        case requestEntityTooLarge = "RequestEntityTooLarge"
         case secretNotFound = "SecretNotFound"
         case sessionNotFound = "SessionNotFound"
         case serviceUnavailable = "ServiceUnavailable"
@@ -44,6 +45,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
                 .secretNotFound, .sessionNotFound, .userNotFound:
                 404
             case .accountNameInUse, .apiKeyAlreadyExists: 409
+            case .requestEntityTooLarge: 413
             case .tooManyRequests: 429
             case .serviceUnavailable: 503
             case .badRequest, .functionExecutionError, .invalidParameter, .missingParameter, .userAlreadyConfirmed,

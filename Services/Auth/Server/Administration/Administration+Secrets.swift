@@ -41,9 +41,11 @@ extension Administration {
             throw AuthError(
                 .invalidParameter, "a secret's name has at most 64 characters of ASCII, and no spaces")
         }
-        guard (1...Self.secretLimit).contains(value.utf8.count), !value.utf8.contains(0) else {
-            throw AuthError(
-                .invalidParameter, "a secret's value has 1 to \(Self.secretLimit) bytes, and no U+0000")
+        guard value.utf8.count <= Self.secretLimit else {
+            throw AuthError(.requestEntityTooLarge, "a secret's value has at most \(Self.secretLimit) bytes")
+        }
+        guard !value.isEmpty, !value.utf8.contains(0) else {
+            throw AuthError(.invalidParameter, "a secret's value isn't empty, and has no U+0000")
         }
         // Otherwise the services have other keys, and would refuse to start because of secrets that they can't
         // decrypt.
