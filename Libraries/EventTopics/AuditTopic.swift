@@ -14,9 +14,9 @@ public struct AuditEvent: Sendable {
     public var tokenName: String
     /// The token's role that admits the call; all of its roles, separated by commas, when none does.
     public var role: String
-    /// What was asked for, such as `app.deploy` or `user.disable`.
+    /// What was asked for, such as `app.deploy` or `user.disable`; `none` for a request that no route takes.
     public var action: String
-    /// The user, secret or trigger that the call is about, if any.
+    /// The user, secret or trigger that the call is about, if any; of a request that no route takes, the method and path.
     public var target: String?
     /// `done`, or the stable code of the error.
     public var outcome: String

@@ -337,7 +337,11 @@ actor HTTPListener: LoopActor {
         exchange.carrier?.refusedBodyLimit = exchange.bodyLimit
         let address = exchange.client ?? RemoteAddress(exchange.connection.flatMap { cmhd_peer($0) })
         pipeline.recordRefusal(status: error.status, exchange.routed, from: address)
-        exchange.request?.body = []
+        if var request = exchange.request {
+            request.body = []
+            exchange.request = request
+            pipeline.tellObservers(of: request, error)
+        }
         var response = error.response
         response.headers["Connection"] = "close"
         return response

@@ -43,6 +43,7 @@ public struct CORSPolicy: Sendable {
         self.allowedOrigins = allowedOrigins
     }
 
+    /// - Throws: `HTTPError` for an origin that isn't allowed, and the errors of `next`.
     nonisolated(nonsending) func handle(_ request: HTTPRequest, next: HTTPHandler) async throws -> HTTPResponse {
         guard let origin = request.headers["origin"] else {
             var response = try await next(request)
@@ -52,18 +53,18 @@ public struct CORSPolicy: Sendable {
         let origins = await allowedOrigins(request)
         let isAllowed = origins.contains(origin)
         if request.method == .options, request.headers["access-control-request-method"] != nil {
-            return isAllowed ? preflight(request, origin) : Self.refusal
+            guard isAllowed else { throw Self.refusal }
+            return preflight(request, origin)
         }
-        if !isAllowed, refuses(request, origins), !Self.isOwn(origin, request) { return Self.refusal }
+        if !isAllowed, refuses(request, origins), !Self.isOwn(origin, request) { throw Self.refusal }
         var response = try await next(request)
         response.headers.add("Vary", "Origin")
         if isAllowed, response.upgrade == nil { allow(origin, &response) }
         return response
     }
 
-    private static var refusal: HTTPResponse {
-        HTTPError(403, code: "OriginNotAllowed", "origin not allowed", headers: ["Vary": "Origin"]).response
-    }
+    private static let refusal = HTTPError(
+        403, code: "OriginNotAllowed", "origin not allowed", headers: ["Vary": "Origin"])
 
     /// Whether the server refuses a request of an origin that isn't allowed, instead of relying on the browser to withhold the
     /// response from the page. For WebSockets it must, because browsers let any page open one and read from it (RFC 6455, 10.2).

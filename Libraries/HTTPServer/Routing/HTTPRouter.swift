@@ -5,6 +5,7 @@
 /// end is a part of its own.
 public struct HTTPRouter: Sendable {
     private(set) var tree = RouteTree()
+    private(set) var observers = RefusalObservers()
     private var middleware: [HTTPMiddleware] = []
     private var prefix = ""
 
@@ -20,6 +21,14 @@ public struct HTTPRouter: Sendable {
         _ step: nonisolated(nonsending) @escaping @Sendable (HTTPRequest, HTTPHandler) async throws -> HTTPResponse
     ) {
         use(HTTPMiddleware(step))
+    }
+
+    /// Has an observer told of requests that no handler gets: an unknown path, another method, a path or query that can't be decoded, an
+    /// origin that isn't allowed, a body that is too large.
+    ///
+    /// - Parameter prefix: the first parts of the paths, such as `/api/admin`.
+    public mutating func observeRefusals(under prefix: String, _ observe: @escaping HTTPRefusalObserver) {
+        observers.add(self.prefix + prefix, observe)
     }
 
     /// Adds routes whose templates begin with `prefix`; steps that are added inside apply only to them.

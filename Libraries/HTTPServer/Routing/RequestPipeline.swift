@@ -16,6 +16,7 @@ final class RequestPipeline: Sendable {
     }
 
     private let tree: RouteTree
+    private let observers: RefusalObservers
     private let cors: CORSPolicy?
     private let logger: Logger
     /// Paths without a route share one series.
@@ -23,6 +24,8 @@ final class RequestPipeline: Sendable {
     private let malformed: RouteMetrics
 
     init(router: HTTPRouter, cors: CORSPolicy?, logger: Logger, registry: MetricsRegistry) {
+        let observers = router.observers
+        self.observers = observers
         self.cors = cors
         self.logger = logger
         unmatched = Dictionary(
@@ -33,7 +36,7 @@ final class RequestPipeline: Sendable {
         var tree = router.tree
         tree.update { method, route in
             var route = route
-            route.handler = Self.surround(route.handler, cors, logger)
+            route.handler = Self.surround(route.handler, cors, observers, logger)
             route.metrics = RouteMetrics(method: method.rawValue, route: route.template, registry: registry)
             return route
         }
@@ -50,12 +53,14 @@ final class RequestPipeline: Sendable {
         case .otherMethod(let allowed, let route, let parameters):
             let methods = Set(allowed + (allowed.contains(.get) ? [.head, .options] : [.options]))
             let list = methods.map(\.rawValue).sorted().joined(separator: ", ")
-            return refusal(method, template: route.template, parameters) { request in
-                guard request.method == .options else { throw HTTPError.methodNotAllowed(list) }
-                return HTTPResponse(status: 204, headers: ["Allow": list])
+            if method == .options {
+                return refusal(method, template: route.template, parameters) { _ in
+                    HTTPResponse(status: 204, headers: ["Allow": list])
+                }
             }
-        case .notFound: return refusal(method) { _ in throw HTTPError.notFound }
-        case .malformed: return refusal(method) { _ in throw HTTPError.badRequest("malformed path") }
+            return refusal(method, with: .methodNotAllowed(list), template: route.template, parameters)
+        case .notFound: return refusal(method, with: .notFound)
+        case .malformed: return refusal(method, with: .badRequest("malformed path"))
         }
     }
 
@@ -95,26 +100,57 @@ final class RequestPipeline: Sendable {
             "refused request", metadata: ["http.status": "\(status)", "remote.address": "\(address)"])
     }
 
+    /// Tells the observers of a request that was refused before it had a handler, on the request's loop.
+    func tellObservers(of request: HTTPRequest, _ error: HTTPError) {
+        let observers = observers.observers(of: request.path)
+        guard !observers.isEmpty else { return }
+        Task(executorPreference: request.loop.taskExecutor) {
+            for observe in observers { await observe(request, error) }
+        }
+    }
+
+    private func refusal(
+        _ method: HTTPMethod, with error: HTTPError, template: String? = nil,
+        _ parameters: PathParameters = PathParameters()
+    ) -> Routed {
+        refusal(method, template: template, parameters) { [observers] request in
+            await observers.tell(request, error)
+            throw error
+        }
+    }
+
     private func refusal(
         _ method: HTTPMethod, template: String? = nil, _ parameters: PathParameters = PathParameters(),
         _ handler: @escaping HTTPHandler
     ) -> Routed {
         Routed(
-            handler: Self.surround(handler, cors, logger), template: template, parameters: parameters, bodyLimit: nil,
+            handler: Self.surround(handler, cors, observers, logger), template: template, parameters: parameters,
+            bodyLimit: nil,
             metrics: unmatched[method] ?? malformed, isRefusal: true)
     }
 
     /// CORS is the outermost step, so that a page can read errors, too.
-    private static func surround(_ inner: @escaping HTTPHandler, _ cors: CORSPolicy?, _ logger: Logger) -> HTTPHandler {
+    private static func surround(
+        _ inner: @escaping HTTPHandler, _ cors: CORSPolicy?, _ observers: RefusalObservers, _ logger: Logger
+    ) -> HTTPHandler {
         let handler: HTTPHandler = { request in
-            guard request.query.isWellFormed else { throw HTTPError.badRequest("malformed query") }
+            guard request.query.isWellFormed else {
+                let error = HTTPError.badRequest("malformed query")
+                await observers.tell(request, error)
+                throw error
+            }
             return try await inner(request)
         }
         guard let cors else { return handler }
         let answering: HTTPHandler = { request in
             do { return try await handler(request) } catch { return answer(to: error, request, logger) }
         }
-        return { request in try await cors.handle(request, next: answering) }
+        return { request in
+            do { return try await cors.handle(request, next: answering) } catch let error as HTTPError {
+                await observers.tell(request, error)
+                throw error
+            }
+        }
     }
 
     private static func answer(to error: any Error, _ request: HTTPRequest, _ logger: Logger) -> HTTPResponse {

@@ -15,6 +15,11 @@ struct AuthMetrics: Sendable {
     let throttled = Counter(label: "auth_throttled_total", help: "Calls that were refused with Retry-After.")
     /// Attempts that couldn't be counted because Redis was away.
     let throttleFailures = Counter(label: "auth_throttle_failures_total", help: "Attempts that Redis couldn't count.")
+    /// Refused calls of the administration API that aren't in the audit log, by the reason: `token` (none that exists was shown), `budget`
+    /// (the token's records of this minute are used up), `failure` (Postgres is away).
+    let unrecorded = MetricFamily<Counter>(
+        label: "auth_admin_unrecorded_total", help: "Refused administration calls that aren't in the audit log.",
+        dimensions: ["reason"])
     /// Time for hashing or verifying a password, waiting included.
     let passwordSeconds = Timer(label: "auth_password_seconds", help: "Time for a password, waiting included.")
     /// Passwords that were refused because too many wait.

@@ -137,7 +137,7 @@ public enum AuthServer {
                         client: engines.postgres, keys: engines.keys, loop: loop, operator: name, clock: clock,
                         wakeOutbox: { outbox.wake() }, recording: recording,
                         publish: { send in try await send(engines.events) })
-                }, wakeOutbox: { audit.wake() }, logger: logger)
+                }, wakeOutbox: { audit.wake() }, metrics: metrics, logger: logger)
         ).add(to: &context.router)
         context.http.cors = cors(engines.apps)
         context.readiness.add("signing-keys") { try keys.check() }

@@ -120,6 +120,78 @@ import Testing
         #expect(!stored.isEmpty && !stored.contains(secret))
     }
 
+    /// What the audit log has of calls from an address: action, app, target, outcome.
+    private func records(from address: String) async throws -> [[String]] {
+        let rows = try await AuthFixture.shared().postgres.query(
+            """
+            select action, app, coalesce(target, '-'), outcome from partita.auth_audit where address = $1
+            order by number
+            """, [.text(address)])
+        return try rows.decode((String, String, String, String).self).map { [$0, $1, $2, $3] }
+    }
+
+    @Test func `a request that reaches no action is recorded if its token exists`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let base = "/api/admin/v1/apps/\(app.app)"
+        let large = #"{"value": "\#(String(repeating: "x", count: 70_000))"}"#
+        let calls: [(AppClient.Method, String, String?, String)] = [
+            (.get, base + "/nope", nil, "NotFound"), (.post, base + "/secrets/key", nil, "MethodNotAllowed"),
+            (.get, "/api/admin/v1/apps/%ff/users", nil, "BadRequest"),
+            (.get, base + "/users?limit=%ff", nil, "BadRequest"),
+            (.put, base + "/secrets/key", large, "RequestEntityTooLarge"),
+        ]
+        let expired = try await token(.readOnly, days: 1)
+        try await AuthFixture.shared().postgres.execute(
+            "update partita.auth_admin_tokens set expires_at = 1 where id = $1", [.text(id(expired))])
+        let tokens: [(token: String?, address: String)] = [
+            (try await token(.secrets), "198.51.100.1"), (expired, "198.51.100.2"), (nil, "198.51.100.3"),
+            ("partita_\(ObjectId().hexString)_x", "198.51.100.4"),
+        ]
+        for (token, address) in tokens {
+            for (method, path, body, code) in calls {
+                let answer = try await app.sendText(
+                    method, path, body, token: token, headers: ["X-Forwarded-For": address])
+                #expect(answer.code == code, "\(path): \(answer.json)")
+            }
+        }
+        for (token, address) in tokens {
+            let expected = token.map { $0 == expired || $0 == tokens[0].token } == true
+            guard expected else {
+                #expect(try await records(from: address).isEmpty)
+                continue
+            }
+            let written = try await eventually("the calls are recorded") {
+                let written = try await records(from: address)
+                return written.count == calls.count ? written : nil
+            }
+            #expect(
+                written == [
+                    ["none", "*", "GET \(base)/nope", "NotFound"],
+                    ["none", app.app, "POST \(base)/secrets/key", "MethodNotAllowed"],
+                    ["none", "*", "GET /api/admin/v1/apps/%ff/users", "BadRequest"],
+                    ["user.list", app.app, "-", "BadRequest"],
+                    ["secret.set", app.app, "key", "RequestEntityTooLarge"],
+                ])
+        }
+    }
+
+    @Test func `a revoked token can't fill the log`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let token = try await token(.readOnly)
+        try await tokens().revoke(id(token))
+        for number in 0..<50 {
+            #expect(try await call(.listApps, app, token: token).code == "AdminTokenRevoked")
+            let answer = try await app.sendText(.get, "/api/admin/v1/nope/\(number)", nil, token: token)
+            #expect(answer.code == "NotFound")
+        }
+        let outcomes = try await records(of: token).map(\.outcome)
+        #expect(outcomes.count == AuditBudget.limit + 1 && outcomes.last == "TooManyRecords", "\(outcomes.count)")
+        // Calls of a token that admits are all recorded.
+        let right = try await self.token(.users)
+        for _ in 0..<AuditBudget.limit + 5 { _ = try await call(.readAudit, app, token: right) }
+        #expect(try await records(of: right).count == AuditBudget.limit + 5)
+    }
+
     @Test func `wrong tokens are slowed down, and keep no right one out`() async throws {
         let app = try await AuthFixture.shared().app()
         let right = try await token(.readOnly)
@@ -195,6 +267,12 @@ import Testing
         for body in ["", "[]", "{}", #"{"value": 1}"#, #"{"value": ""}"#, #"{"value": "\u0000"}"#] {
             let answer = try await call(.setSecret, app, token: token, body: body)
             #expect(answer.status == 400, "\(body): \(answer.json)")
+        }
+        // The body has at most 64 KiB, the value 48 KiB.
+        for count in [50_000, 70_000] {
+            let large = #"{"value": "\#(String(repeating: "x", count: count))"}"#
+            let answer = try await call(.setSecret, app, token: token, body: large)
+            #expect(answer.status == 413 && answer.code == "RequestEntityTooLarge", "\(answer.json)")
         }
         #expect(try await call(.removeSecret, app, token: token).status == 204)
         #expect(try await call(.removeSecret, app, token: token).code == "SecretNotFound")

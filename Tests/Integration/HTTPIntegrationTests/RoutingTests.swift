@@ -54,6 +54,39 @@ import Testing
         }
     }
 
+    @Test func `an observer is told of requests that no handler gets`() async throws {
+        let told = Box<[String]>([])
+        try await withServer { configuration in
+            configuration.cors = CORSPolicy { _ in .only(["https://own.example"]) }
+            configuration.cors?.refusesOthers = true
+        } routes: { router in
+            router.put("/api/admin/things/:thing", bodyLimit: 3) { _ in .noContent }
+            router.get("/api/other") { _ in .noContent }
+            router.observeRefusals(under: "/api/admin") { request, error in
+                told.update { $0.append("\(request.route ?? "-") \(request.parameters["thing"] ?? "-") \(error.code)") }
+            }
+        } _: { server in
+            let port = server.port
+            for path in ["/api/admin/nope", "/api/%61dmin/nope", "/api/admin/things/%ff", "/api/administer", "/nope"] {
+                _ = try await request(port, "GET \(path)")
+            }
+            _ = try await request(port, "PATCH /api/admin/things/a")
+            _ = try await request(port, "OPTIONS /api/admin/things/a")
+            _ = try await request(port, "PUT /api/admin/things/b")
+            _ = try await request(port, "PUT /api/admin/things/c?x=%zz")
+            _ = try await request(port, "PUT /api/admin/things/d", headers: ["Origin: https://other.example"])
+            #expect(try await request(port, "PUT /api/admin/things/e", body: "four").status == 413)
+            let template = "/api/admin/things/:thing"
+            try await eventually("the last is told beside its answer") { told.value.count == 7 }
+            #expect(
+                told.value == [
+                    "- - NotFound", "- - NotFound", "- - BadRequest", "\(template) a MethodNotAllowed",
+                    "\(template) c BadRequest", "\(template) d OriginNotAllowed",
+                    "\(template) e RequestEntityTooLarge",
+                ])
+        }
+    }
+
     @Test func `another method is a 405 with the ones that are allowed`() async throws {
         try await withRoutes { server async throws in
             let response = try await request(server.port, "PUT /users/me", body: "x")

@@ -31,12 +31,12 @@ struct AdminCaller: Sendable {
 
     private func admittingRole(of action: AdminAction) -> AdminRole? { action.roles.first(where: roles.contains) }
 
-    private var roleNames: String {
+    var roleNames: String {
         AdminRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ", ")
     }
 
     /// For the audit log: the role that admits to an action, or else all of them.
-    func role(for action: AdminAction) -> String { admittingRole(of: action)?.rawValue ?? roleNames }
+    func role(for action: AdminAction?) -> String { action.flatMap(admittingRole)?.rawValue ?? roleNames }
 }
 
 /// Recognizes administrators by their tokens.

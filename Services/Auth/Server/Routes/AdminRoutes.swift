@@ -6,7 +6,9 @@ import HTTPServer
 import Logging
 import Postgres
 
-/// The administration API. Every call of a known token is in the audit log: what changes something, in the transaction of the change.
+/// The administration API. Every call of a known token is in the audit log: what changes something, in the transaction of the change. Of
+/// requests that reach no action, and of tokens that are over, there are at most so many records (``AuditBudget``); the others are counted,
+/// and so is what comes without a token that exists.
 struct AdminRoutes: Sendable {
     let access: AdminAccess
     let store: AccountStore
@@ -20,13 +22,19 @@ struct AdminRoutes: Sendable {
         ) -> Administration
     /// Has waiting records published soon.
     let wakeOutbox: @Sendable () -> Void
+    let metrics: AuthMetrics
     let logger: Logger
+    private let budget: AuditBudget
     private let longCalls = Locked(0)
 
     /// Long calls at a time: users who sign in need the connections to Postgres, and the memory.
     private static let longCallLimit = 2
     /// Texts of the caller in a record are cut off after so many bytes.
     private static let textLimit = 200
+    /// In records, the action of a request that is none.
+    private static let noAction = "none"
+    /// The outcome in the record after which a minute's refusals of a token are only counted.
+    private static let budgetSpent = "TooManyRecords"
 
     init(
         access: AdminAccess, store: AccountStore, clock: WallClock, isOn: Bool,
@@ -34,7 +42,7 @@ struct AdminRoutes: Sendable {
             @escaping @Sendable (
                 String, EventLoop, @escaping @Sendable (PostgresTransaction) async throws -> Void
             ) -> Administration,
-        wakeOutbox: @escaping @Sendable () -> Void, logger: Logger
+        wakeOutbox: @escaping @Sendable () -> Void, metrics: AuthMetrics, logger: Logger
     ) {
         self.access = access
         self.store = store
@@ -42,7 +50,9 @@ struct AdminRoutes: Sendable {
         self.isOn = isOn
         self.administration = administration
         self.wakeOutbox = wakeOutbox
+        self.metrics = metrics
         self.logger = logger
+        budget = AuditBudget(clock: clock)
     }
 
     /// Adds the routes of all actions.
@@ -53,18 +63,23 @@ struct AdminRoutes: Sendable {
                 method, template, bodyLimit: action.takesArchive ? AppSource.archiveLimit : RouteSupport.bodyLimit
             ) { try await respond(to: $0, action) }
         }
+        router.observeRefusals(under: "/api/admin") { await noteRefused($0, $1) }
     }
 
     private func respond(to request: HTTPRequest, _ action: AdminAction) async throws -> HTTPResponse {
-        guard isOn else { throw AuthError(.adminAPIOff, "the administration API is off (admin.api)") }
-        let caller = try await access.caller(of: request)
+        guard isOn else {
+            let error = AuthError(.adminAPIOff, "the administration API is off (admin.api)")
+            await noteRefused(request, error.httpError)
+            throw error
+        }
+        let caller: AdminCaller
+        do { caller = try await access.caller(of: request) } catch {
+            metrics.unrecorded["token"].increment()
+            throw error
+        }
         var call = AdminCall(action, request)
         let app = action == .readAudit ? call.text("app") : call.parameter("app")
-        var record = AuditEvent(
-            id: ObjectId().hexString, app: (app ?? "*").shortened(to: Self.textLimit), token: caller.tokenId,
-            tokenName: caller.name, role: caller.role(for: action), action: action.rawValue,
-            target: call.subject?.shortened(to: Self.textLimit), outcome: "done", address: request.remoteAddress.ip,
-            time: clock.now())
+        var record = record(of: request, by: caller, action, call)
         do {
             try caller.require(action, app: app)
             if action == .readAudit, caller.isForOneApp, app == nil { call.add("app", caller.app) }
@@ -83,7 +98,7 @@ struct AdminRoutes: Sendable {
             record.id = ObjectId().hexString
             let other = error is CancellationError ? "ClientClosedRequest" : "InternalServerError"
             record.outcome = refusal?.code ?? other
-            await note(record)
+            if caller.state == .active { await note(record) } else { await noteWithinBudget(record) }
             guard var refusal else { throw error }
             // The message may name the other apps.
             if caller.isForOneApp, refusal.code == AuthError.Code.appNotFound.rawValue {
@@ -110,11 +125,51 @@ struct AdminRoutes: Sendable {
         return try await administration.perform(call)
     }
 
+    private func record(
+        of request: HTTPRequest, by caller: AdminCaller, _ action: AdminAction?, _ call: AdminCall?
+    ) -> AuditEvent {
+        let app = action == .readAudit ? call?.text("app") : request.parameters["app"]
+        let target = call.map(\.subject) ?? "\(request.method.rawValue) \(request.path)"
+        return AuditEvent(
+            id: ObjectId().hexString, app: (app ?? "*").shortened(to: Self.textLimit), token: caller.tokenId,
+            tokenName: caller.name, role: caller.role(for: action), action: action?.rawValue ?? Self.noAction,
+            target: target?.shortened(to: Self.textLimit), outcome: "done", address: request.remoteAddress.ip,
+            time: clock.now())
+    }
+
+    /// Records a request that reached no action.
+    private func noteRefused(_ request: HTTPRequest, _ error: HTTPError) async {
+        let caller: AdminCaller
+        do { caller = try await access.caller(of: request) } catch {
+            metrics.unrecorded[error is AuthError ? "token" : "failure"].increment()
+            return
+        }
+        let action = AdminAction.allCases.first {
+            $0.route.method == request.method && $0.route.template == request.route
+        }
+        var record = record(of: request, by: caller, action, action.map { AdminCall($0, request) })
+        record.outcome = error.code
+        await noteWithinBudget(record)
+    }
+
+    private func noteWithinBudget(_ record: AuditEvent) async {
+        var record = record
+        switch budget.spend(record.token) {
+        case .write: await note(record)
+        case .writeLast:
+            (record.action, record.target, record.outcome) = (Self.noAction, nil, Self.budgetSpent)
+            metrics.unrecorded["budget"].increment()
+            await note(record)
+        case .count: metrics.unrecorded["budget"].increment()
+        }
+    }
+
     /// Writes the record of a call that was refused, also when the caller has left.
     private func note(_ record: AuditEvent) async {
         let written = await Task { try await store.tables.append(record) }.result
         wakeOutbox()
         if case .failure(let error) = written {
+            metrics.unrecorded["failure"].increment()
             logger.error(
                 "a refused call isn't in the audit log",
                 metadata: ["action": "\(record.action)", "token": "\(record.token)", "error": "\(error)"])
