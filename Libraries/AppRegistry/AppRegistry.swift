@@ -14,7 +14,7 @@ public struct AppRegistry: Sendable {
     /// - Parameters:
     ///   - keys: the keys that secrets are encrypted with; without a key no secret can be set.
     ///   - historyBytes: the most bytes that the versions of an app take in the database, compressed as Postgres stores them.
-    ///   - recording: writes a record of what an operator does, in the transaction of the change: deploying and removing an app, setting
+    ///   - recording: writes a record of what an operator does, at the end of the transaction of the change: deploying and removing an app, setting
     ///     and removing a secret, pausing and resuming a trigger.
     public init(
         client: PostgresClient, keys: KeyRing = .empty, historyBytes: Int = AppRegistry.historyBytes,
@@ -52,12 +52,12 @@ public struct AppRegistry: Sendable {
             ).decode((Int64, Bool).self)
             let (version, isRemoved) = current.first ?? (0, true)
             try await alongside(transaction)
-            try await recording(transaction)
             let others = try await Self.store(definition.files.otherFiles, of: definition.id, in: transaction)
             let present = isRemoved ? nil : try await load(definition.id, version, from: transaction)
             if let present, present.definition.files == definition.files,
                 try await Self.otherFiles(of: definition.id, version, in: transaction) == others
             {
+                try await recording(transaction)
                 return (present, false)
             }
             _ = try await transaction.execute(
@@ -83,6 +83,7 @@ public struct AppRegistry: Sendable {
             guard let app = try await load(definition.id, version + 1, from: transaction) else {
                 throw AppRegistryError(.appUnknown, "the row that was just written doesn't exist")
             }
+            try await recording(transaction)
             return (app, true)
         }
     }

@@ -18,15 +18,17 @@ struct AccountCleaner: Service {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             while true {
                 try await Task.sleep(for: Self.interval)
-                do {
-                    try await store.tables.deletePublished(before: clock.now() - Self.retention)
-                    try await store.tables.deleteExpired(now: clock.now())
-                    try await store.tables.deleteAudit(
-                        before: clock.now() - auditRetention.components.seconds * 1000)
-                } catch {
+                do { try await clean() } catch {
                     logger.warning("old rows can't be deleted", metadata: ["error": "\(error)"])
                 }
             }
         }
+    }
+
+    func clean() async throws {
+        let now = clock.now()
+        try await store.tables.deletePublished(before: now - Self.retention)
+        try await store.tables.deleteExpired(now: now)
+        try await store.tables.deleteAudit(before: now - auditRetention.components.seconds * 1000)
     }
 }

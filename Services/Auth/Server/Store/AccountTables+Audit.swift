@@ -3,12 +3,16 @@ import Postgres
 
 extension AccountTables {
     /// Adds a record to the audit log. One that is there already, since it was written in the transaction of its act, stays as it is.
+    ///
+    /// Until the end of the transaction, no other one can add records: whoever reads page by page, from the last number on, would miss
+    /// a record that got its number before that one and is committed after it. So it is a transaction's last statement.
     func append(_ event: AuditEvent) async throws {
         try await sql.execute(
             """
+            WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('partita.auth_audit', 0)))
             INSERT INTO partita.auth_audit
                 (id, "time", token, token_name, role, app, action, target, outcome, address)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING
+            SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM turn ON CONFLICT (id) DO NOTHING
             """,
             [
                 .text(event.id), .int(event.time), .text(event.token), .text(event.tokenName), .text(event.role),
