@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import EventStream
 import EventTopics
 import Kafka
@@ -11,6 +12,8 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     let source: any GapSource
     let recorder: ChangeRecorder
     let backlog: ChangeBacklog
+    /// Admits batches with large changes, of one app half of them: lanes are many, and each of them may load as much.
+    let largeBatches = FairGate<ExactText>(places: 8, waiting: 0)
     let logger: Logger
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
@@ -47,19 +50,43 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
         backlog.check(notices.firsts(of: Set(unchecked)), progress)
     }
 
+    /// The handler is called as soon as the large changes that were loaded have so many bytes of documents, which take several times as
+    /// much in memory. A batch has a hundred changes, whose messages only name them.
+    private static var loadedBytes: Int64 { 4 << 20 }
+
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        // A batch is of one lane, and a lane of one app.
+        let app = events.lazy.compactMap { event in
+            if case .large(let large) = event.payload { ExactText(large.app) } else { nil }
+        }.first
+        guard let app else { return try await pass(events) }
+        // The lanes bound how many wait.
+        try await largeBatches.enter(app, isCounted: false)
+        defer { largeBatches.leave(app) }
+        try await pass(events)
+    }
+
+    private func pass(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         var changes: [ReceivedEvent<DocumentChangesEvent>] = []
+        var loaded: Int64 = 0
         for var event in events {
             switch event.payload {
             case .change: changes.append(event)
             case .head: continue
             case .large(let large):
+                if loaded > 0, loaded + large.size > Self.loadedBytes {
+                    // If a later part of the batch fails, these are delivered again, as after a crash.
+                    try await handler.handle(changes)
+                    changes = []
+                    loaded = 0
+                }
                 let key = PartitionKey(app: large.app, partition: large.partition)
                 let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
                 // The change is older than the retention of change rows, so it can no longer be handled.
                 guard let found, found.revision == large.revision else { continue }
                 event.payload = .change(found)
                 changes.append(event)
+                loaded += large.size
             }
         }
         if !changes.isEmpty { try await handler.handle(changes) }

@@ -12,6 +12,6 @@ public protocol GapSource: Sendable {
     /// Returns changes of a partition that are still kept, in the order of their revisions.
     /// - Parameters:
     ///   - number: only changes with a higher revision number are returned.
-    ///   - limit: the maximum number of changes.
+    ///   - limit: the maximum number of changes; fewer are returned, but at least one, if their documents are large.
     func changes(_ key: PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent]
 }

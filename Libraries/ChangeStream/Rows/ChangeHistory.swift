@@ -4,6 +4,11 @@ public import Postgres
 
 /// Reads the change rows in Postgres: changes that a topic may have lost can be read from here as long as they are kept.
 public struct ChangeHistory: GapSource {
+    /// ``changes(_:after:limit:)`` returns no further change once their documents have so many bytes.
+    static let pageBytes = 4 << 20
+    /// Rows that are fetched before their size is known.
+    private static let firstRows = 4
+
     private let client: PostgresClient
 
     /// - Parameter client: A client of a database to which `DocumentStore.migrations` were applied.
@@ -28,13 +33,24 @@ public struct ChangeHistory: GapSource {
     public func changes(
         _ key: PartitionKey, after number: Int64, limit: Int
     ) async throws -> [ChangeEvent] {
-        let rows = try await client.query(
-            """
-            select \(ChangeRow.columns) from partita.changes c
-            where c.app = $1 and c.partition = $2 and c.revision > $3 order by c.epoch, c.revision limit $4
-            """,
-            [.text(key.app), .text(key.partition.text), .int(number), .int(Int64(limit))])
-        return try rows.map { try ChangeRow($0).event() }
+        try await client.withTransaction { transaction in
+            // By a cursor: each row may have both states of a large document, and their number says nothing about the memory they take.
+            let rows = transaction.stream(
+                """
+                select \(ChangeRow.columns) from partita.changes c
+                where c.app = $1 and c.partition = $2 and c.revision > $3 order by c.epoch, c.revision limit $4
+                """,
+                [.text(key.app), .text(key.partition.text), .int(number), .int(Int64(limit))], batch: Self.firstRows)
+            var changes: [ChangeEvent] = []
+            var size = 0
+            for try await row in rows {
+                let row = try ChangeRow(row)
+                changes.append(try row.event())
+                size += row.size
+                if size >= Self.pageBytes { break }
+            }
+            return changes
+        }
     }
 
     /// Returns one change, for readers of a message that only names it; `nil` when it is no longer kept.

@@ -48,6 +48,28 @@ struct RelayTests {
         }
     }
 
+    @Test func `changes of large documents are read a few at a time`() async throws {
+        try await RelayFixture.with { fixture in
+            try await fixture.base.grant(in: partition)
+            let text = Value.string(String(repeating: "x", count: 1 << 20))
+            for number in 1...12 {
+                _ = try await fixture.base.commit(
+                    .of(Int64(number), [.insert("m\(number)", ["text": text], in: partition)], in: partition))
+            }
+            let history = ChangeHistory(client: fixture.base.client)
+            let key = PartitionKey(app: StoreFixture.app, partition: partition)
+            var pages: [[Int64]] = []
+            while pages.last?.last != 12 {
+                let page = try await history.changes(key, after: pages.last?.last ?? 0, limit: 200)
+                pages.append(page.map(\.revision.number))
+                try #require(!page.isEmpty)
+            }
+            #expect(Array(pages.joined()) == Array(1...12))
+            #expect(pages.map(\.count) == [4, 4, 4])
+            #expect(try await history.changes(key, after: 3, limit: 2).map(\.revision.number) == [4, 5])
+        }
+    }
+
     @Test func `a change that was not marked is published again under the same id`() async throws {
         try await RelayFixture.with { fixture in
             try await fixture.base.grant(in: partition)

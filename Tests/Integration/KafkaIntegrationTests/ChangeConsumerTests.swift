@@ -13,11 +13,17 @@ import Testing
 /// Change rows in memory.
 final class MemoryGapSource: GapSource {
     private let rows: [ChangeEvent]
+    private let hasHeads: Bool
 
-    init(_ rows: [ChangeEvent]) { self.rows = rows }
+    /// - Parameter hasHeads: whether sweeps find the rows.
+    init(_ rows: [ChangeEvent], hasHeads: Bool = true) {
+        self.rows = rows
+        self.hasHeads = hasHeads
+    }
 
     func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
-        Dictionary(grouping: rows) { PartitionKey(app: $0.app, partition: $0.partition) }
+        guard hasHeads else { return [] }
+        return Dictionary(grouping: rows) { PartitionKey(app: $0.app, partition: $0.partition) }
             .filter { entry in key.map { $0 < entry.key } ?? true }
             .sorted { $0.key < $1.key }.prefix(limit)
             .map { key, changes in
@@ -57,6 +63,19 @@ struct CountingHandler: ChangeHandler {
                     "INSERT INTO effects (revision) VALUES ($1)", [.text("\(change.partition)/\(change.revision)")])
             }
         }
+    }
+
+    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
+        Issue.record("put aside: \(letter.error)")
+    }
+}
+
+/// Notes the revisions that it gets, call by call.
+struct BatchHandler: ChangeHandler {
+    let batches = Locked<[[Int64]]>([])
+
+    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        batches.withLock { $0.append(events.map(\.payload.revision.number)) }
     }
 
     func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
@@ -115,6 +134,39 @@ struct CountingHandler: ChangeHandler {
                 let handled = HandledEvents(consumer: "counting")
                 let key = PartitionKey(app: "a", partition: Partition(text: "s:b"))
                 #expect(try await handled.progress([key], on: client)[key] == .init(watermark: 6, above: []))
+            }
+        }
+    }
+
+    @Test func `large changes are loaded a few at a time`() async throws {
+        try await withHandledEvents { (client) async throws in
+            try await KafkaFixture.with { kafka in
+                let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
+                let rows = (1...40).map { change("s:a", $0) }
+                let named = rows.map { row in
+                    DocumentChangesEvent.large(
+                        LargeChange(
+                            app: "a", namespace: row.namespace, operationType: .insert, documentKey: row.documentKey,
+                            partition: row.partition, revision: row.revision, incarnation: row.incarnation,
+                            size: 1 << 20, wallTime: 0))
+                }
+                try await EventProducer(kafka.producer, pool: pool).send(named).requireAll()
+                let handler = BatchHandler()
+                let consumer = ChangeConsumer(
+                    pool: pool, name: "noting", kafka: kafka.configuration, postgres: client,
+                    source: MemoryGapSource(rows, hasHeads: false),
+                    options: EventConsumerOptions(sessionTimeout: kafka.sessionTimeout),
+                    handler: handler)
+                let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
+                async let running: Void = group.run()
+                try await eventually("all of them", within: .seconds(20)) {
+                    handler.batches.withLock { $0.joined().count } >= rows.count
+                }
+                group.triggerGracefulShutdown()
+                try await running
+                let batches = handler.batches.withLock { $0 }
+                #expect(Array(batches.joined()) == Array(1...40))
+                #expect(batches.allSatisfy { $0.count <= 4 }, "\(batches)")
             }
         }
     }
