@@ -53,36 +53,61 @@ extension AppDeployments {
     ///
     /// - Throws: `AppDefinitionError` with every problem and its place; `DeploymentError`.
     public func deploy(_ files: AppFiles, _ options: Options = Options()) async throws -> Outcome {
-        try await deploy(files, restoring: nil, options)
-    }
-
-    /// Deploys a former version again, as a new one and through the same checks.
-    /// - Parameter number: that of the version; `nil` stands for the one before the current one.
-    /// - Throws: as `deploy(_:_:)`; `AppRegistryError` when the history doesn't have the version.
-    public func rollBack(_ app: String, to number: Int64?, _ options: Options = Options()) async throws -> Outcome {
-        try await prepare()
-        let current = try await deployed(app)
-        let before = try await registry.history(of: app).first { $0.number < current.version }?.number
-        guard let number = number ?? before else {
-            throw DeploymentError(.appUnknown, "\(app) has no version before \(current.version)")
-        }
-        return try await deploy(try await registry.version(number, of: app).files, restoring: number, options)
-    }
-
-    /// The most characters of a version's message; the rest is cut off.
-    public static let messageLimit = 1000
-
-    private func deploy(_ files: AppFiles, restoring number: Int64?, _ options: Options) async throws -> Outcome {
-        let inspection = try await AppCheck.inspect(files, on: loop)
-        guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
+        let inspection = try await inspect(files)
         try await prepare()
         if options.isDryRun { return try await tryOut(inspection, options) }
         return try await DeploymentLock.hold(
             inspection.definition.id, as: by, on: client, waitingFor: options.lockLimit, waiting: options.waiting
         ) { lock in
-            try await deploy(inspection, restoring: number, options, lock)
+            try await deploy(inspection, restoring: nil, options, lock)
         }
     }
+
+    /// Deploys a former version again, as a new one and through the same checks.
+    /// - Parameter number: that of the version; `nil` stands for the one before the version that is current at the call. If another
+    ///   deployment, for which this one waits, replaces that, nothing is deployed: of two people who undo a version at the same time, the
+    ///   second would bring it back.
+    /// - Throws: as `deploy(_:_:)`; `DeploymentError` with code `versionChanged`; `AppRegistryError` when the history doesn't have the
+    ///   version.
+    public func rollBack(_ app: String, to number: Int64?, _ options: Options = Options()) async throws -> Outcome {
+        try await prepare()
+        let seen = try await deployed(app).version
+        if options.isDryRun { return try await tryOut(try await former(number, of: app, at: seen).inspection, options) }
+        return try await DeploymentLock.hold(
+            app, as: by, on: client, waitingFor: options.lockLimit, waiting: options.waiting
+        ) { lock in
+            let (number, inspection) = try await former(number, of: app, at: seen)
+            return try await deploy(inspection, restoring: number, options, lock)
+        }
+    }
+
+    /// A former version, checked.
+    /// - Parameter seen: the version that was current when the caller chose; it matters only without a number.
+    private func former(
+        _ number: Int64?, of app: String, at seen: Int64
+    ) async throws -> (number: Int64, inspection: AppDefinition.Inspection) {
+        let current = try await deployed(app).version
+        guard number != nil || current == seen else {
+            throw DeploymentError(
+                .versionChanged,
+                "version \(current) of \(app) was deployed in place of \(seen), which was to be undone: nothing was changed; look at the history and name a version"
+            )
+        }
+        let before = try await registry.history(of: app).first { $0.number < current }?.number
+        guard let number = number ?? before else {
+            throw DeploymentError(.appUnknown, "\(app) has no version before \(current)")
+        }
+        return (number, try await inspect(try await registry.version(number, of: app).files))
+    }
+
+    private func inspect(_ files: AppFiles) async throws -> AppDefinition.Inspection {
+        let inspection = try await AppCheck.inspect(files, on: loop)
+        guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
+        return inspection
+    }
+
+    /// The most characters of a version's message; the rest is cut off.
+    public static let messageLimit = 1000
 
     private func tryOut(
         _ inspection: AppDefinition.Inspection, _ options: Options

@@ -6,6 +6,8 @@ public struct DeploymentError: Error, Hashable, Sendable, CustomStringConvertibl
         case deploymentRunning = "deployment-running"
         /// The connection that excluded other deployments was lost, and nothing was changed.
         case lockLost = "deployment-lock-lost"
+        /// The version that was to be undone isn't the current one any more.
+        case versionChanged = "version-changed"
         /// The files or the archive of an app can't be read.
         case sourceUnreadable = "source-unreadable"
         /// Documents would leave the partitions in which devices have them.

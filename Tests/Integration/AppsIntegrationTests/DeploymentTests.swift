@@ -226,6 +226,37 @@ struct DeploymentTests {
         }
     }
 
+    @Test func `a rollback chooses its version when it has its turn`() async throws {
+        try await Self.with { world in
+            @Sendable func files(_ number: Int) -> AppFiles {
+                Self.files(more: ["values/a.json": #"{"name": "a", "value": \#(number)}"#])
+            }
+            for number in 1...2 { _ = try await world.deployments.deploy(files(number)) }
+            /// Rolls back while another process deploys version 3.
+            @Sendable func rollBack(to number: Int64?) async throws -> AppDeployments.Outcome {
+                try await world.client.withConnection { connection in
+                    let lock = "hashtextextended('partita.deployment life', 0)"
+                    try await connection.execute("select pg_advisory_lock(\(lock))")
+                    let waits = AsyncStream<Void>.makeStream()
+                    var options = AppDeployments.Options()
+                    options.waiting = { _ in waits.continuation.yield() }
+                    let chosen = options
+                    async let result = world.deployments.rollBack("life", to: number, chosen)
+                    var turns = waits.stream.makeAsyncIterator()
+                    _ = await turns.next()
+                    try await world.registry.deploy(try AppDefinition(files: files(3)))
+                    try await connection.runScript("select pg_advisory_unlock(\(lock))")
+                    return try await result
+                }
+            }
+            let error = try await #require(throws: DeploymentError.self) { _ = try await rollBack(to: nil) }
+            #expect(error.code == .versionChanged && error.message.contains("version 3"), "\(error)")
+            #expect(try await world.registry.history(of: "life").first?.number == 3)
+            #expect(try await rollBack(to: 1).app?.version == 4)
+            #expect(try await world.registry.history(of: "life").first?.restores == 1)
+        }
+    }
+
     @Test func `a history has its last versions, within its limits`() async throws {
         try await Self.with { world in
             try await world.registry.migrate()
