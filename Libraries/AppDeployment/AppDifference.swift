@@ -19,8 +19,10 @@ public struct AppDifference: Sendable {
     public let version: Int64?
     public let files: [Part]
     public let features: [Part]
-    /// `nil` when the rules don't differ.
+    /// Of partitions; `nil` when the rules don't differ.
     public let access: AccessDifference?
+    /// Of documents by calls; `nil` when the data rules don't differ.
+    public let dataAccess: DataAccessDifference?
     public let impact: DeploymentImpact
 
     public var isEmpty: Bool { files.isEmpty && features.isEmpty }
@@ -57,14 +59,15 @@ extension AppDeployments {
         let definition = inspection.definition
         let deployed = try await registry.load(definition.id)
         let former = try await registry.lastVersion(of: definition.id)
-        var old = AppFiles(), access: AccessDifference?
+        var old = AppFiles(), access: AccessDifference?, dataAccess: DataAccessDifference?
         if let deployed {
             old = try await registry.version(deployed.version, of: definition.id).files
             access = try await accessDifference(deployed.definition, definition)
+            dataAccess = try await dataAccessDifference(deployed.definition, definition)
         }
         return AppDifference(
             version: deployed?.version, files: Self.fileParts(old, files),
-            features: Self.featureParts(deployed?.definition, definition), access: access,
+            features: Self.featureParts(deployed?.definition, definition), access: access, dataAccess: dataAccess,
             impact: try await impact(of: definition, after: former?.definition))
     }
 

@@ -11,7 +11,7 @@ import FunctionProtocol
 public struct UserAccess: Sendable {
     private let app: AppDefinition
     private let version: Int64
-    private let context: RuleContext
+    let context: RuleContext
     private let user: RuleUser
     private let functions: RuleFunctions
 
@@ -75,7 +75,12 @@ public struct UserAccess: Sendable {
         }
     }
 
-    private func answers() -> RuleAnswers {
+    /// The rules of a collection; `nil` if there are none.
+    func rules(of namespace: ChangeEvent.Namespace, service: String?) -> DocumentRules? {
+        DocumentRules(of: namespace, in: app, service: service)
+    }
+
+    func answers() -> RuleAnswers {
         RuleAnswers { try await functions.call($0, $1, of: app, version: version, user: user) }
     }
 
@@ -91,7 +96,7 @@ public struct UserAccess: Sendable {
     private func write(
         _ call: DocumentCall, in session: DocumentSession, _ request: RuleRequest, _ answers: RuleAnswers
     ) async throws -> Result<Value, BulkWriteError> {
-        guard let rules = DocumentRules(of: call.namespace, in: app, service: call.service) else {
+        guard let rules = rules(of: call.namespace, service: call.service) else {
             throw RuleRefusal.noRules(for: call.namespace)
         }
         let restriction = try await rules.restriction(of: request)

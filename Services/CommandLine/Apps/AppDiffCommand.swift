@@ -19,9 +19,11 @@ enum AppDiffCommand {
             Output.row(
                 part, isJSON: isJSON, "\(text("change").padded(to: 8)) \(text("feature")) \(text("name"))")
         }
-        if let access = difference["access"]?.documentValue {
+        for (name, feature) in [("access", "access"), ("dataAccess", "data access")] {
+            guard let access = difference[name]?.documentValue else { continue }
             if isJSON {
-                let row = Document(fields: [.init("feature", "access")] + access.fields.filter { $0.key != "lines" })
+                let row = Document(
+                    fields: [.init("feature", .string(feature))] + access.fields.filter { $0.key != "lines" })
                 Output.row(row, isJSON: true, "")
             } else {
                 for line in access.texts("lines") { Output.line(Output.shown(line)) }

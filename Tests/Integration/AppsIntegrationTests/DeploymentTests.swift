@@ -226,6 +226,62 @@ struct DeploymentTests {
         }
     }
 
+    @Test func `a comparison says who gains and loses documents by data rules`() async throws {
+        try await Self.with { world in
+            func files(_ read: String, _ write: String, _ more: [String: String] = [:]) -> AppFiles {
+                Self.files(
+                    more: [
+                        "data_sources/mongodb-atlas/d/c/rules.json": """
+                        {"database": "d", "collection": "c", "roles": [
+                          {"name": "all", "apply_when": {}, "document_filters": {"read": \(read), "write": \(write)},
+                           "read": true, "write": true, "insert": true, "delete": true, "search": true}]}
+                        """
+                    ].merging(more) { $1 })
+            }
+            let owner = #"{"team": "%%user.id"}"#
+            let first = files(owner, owner)
+            _ = try await world.deployments.deploy(first)
+            let collection = try world.store(first).collection("c", database: "d", app: "life")
+            for (id, team) in [("1", "ann"), ("2", "ann"), ("3", "bea")] {
+                _ = try await collection.insertOne(["_id": .string(id), "team": .string(team)])
+            }
+            // Nobody is known before auth's tables are there.
+            #expect(try await world.deployments.difference(first).dataAccess == nil)
+            let unknown = try await world.deployments.difference(files("true", owner)).dataAccess
+            #expect(unknown?.evaluated == 0 && unknown?.lines.count == 1)
+            try await world.client.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    create table partita.auth_users (app text, id text, type text, data json, is_pending boolean,
+                        last_sign_in bigint);
+                    create table partita.auth_identities (app text, provider text, id text, user_id text,
+                        created_at bigint);
+                    insert into partita.auth_users values ('life', 'ann', 'normal', '{}', false, 2),
+                        ('life', 'bea', 'normal', '{}', false, 1), ('other', 'cleo', 'normal', '{}', false, 1);
+                    """)
+            }
+            let wider = try #require(try await world.deployments.difference(files("true", owner)).dataAccess)
+            #expect((wider.pairs, wider.evaluated, wider.losses, wider.gains) == (6, 6, 0, 3), "\(wider.lines)")
+            #expect(
+                wider.examples.contains {
+                    $0.user == "bea" && $0.document == "s:1" && $0.before == .none && $0.after == .read
+                })
+            let narrower = try #require(try await world.deployments.difference(files(owner, "false")).dataAccess)
+            #expect((narrower.losses, narrower.gains) == (3, 0), "\(narrower.lines)")
+            #expect(narrower.examples.allSatisfy { $0.before == .write && $0.after == .read })
+            #expect(narrower.lines.first == "data access of 6 pairs of a user and a document: 3 lose, 0 gain")
+            let byFunction = files(
+                #"{"%%true": {"%function": {"name": "mine", "arguments": ["%%root.team"]}}}"#, "false",
+                [
+                    "functions/config.json": #"[{"name": "mine", "private": true}]"#,
+                    "functions/mine.js": "exports = team => team === context.user.id && team !== 'bea';",
+                ])
+            let functions = try #require(try await world.deployments.difference(byFunction).dataAccess)
+            #expect(functions.losses == 3 && functions.failed == 0, "\(functions.lines)")
+            #expect(functions.examples.contains { $0.user == "bea" && $0.after == .none })
+        }
+    }
+
     @Test func `a rollback chooses its version when it has its turn`() async throws {
         try await Self.with { world in
             @Sendable func files(_ number: Int) -> AppFiles {

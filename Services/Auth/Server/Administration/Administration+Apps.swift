@@ -149,6 +149,22 @@ extension Administration {
                 "lines": .texts(access.lines),
             ]
         }
+        document["dataAccess"] = difference.dataAccess.map { access in
+            [
+                "pairs": .int64(Int64(access.pairs)), "evaluated": .int64(Int64(access.evaluated)),
+                "failed": .int64(Int64(access.failed)), "gains": .int64(Int64(access.gains)),
+                "losses": .int64(Int64(access.losses)),
+                "examples": .array(
+                    access.examples.map {
+                        [
+                            "user": .string($0.user), "collection": .string($0.collection),
+                            "document": .string($0.document), "before": .string($0.before.rawValue),
+                            "after": .string($0.after.rawValue),
+                        ]
+                    }),
+                "lines": .texts(access.lines),
+            ]
+        }
         document["impact"] = .texts(difference.impact.lines)
         return document
     }

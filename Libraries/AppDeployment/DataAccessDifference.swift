@@ -1,0 +1,195 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import EventLoop
+import Functions
+import Logging
+import Postgres
+
+/// Who gains and who loses access to which documents by new data rules: for users of which the server knows, the latest first, and the
+/// documents that were inserted last. It is a part of all, and says how large.
+public struct DataAccessDifference: Sendable {
+    public typealias Access = AccessDifference.Access
+
+    /// A user and a document for which the rules give another answer.
+    public struct Change: Sendable {
+        public let user: String
+        /// `database.collection`
+        public let collection: String
+        /// The `_id` as key text.
+        public let document: String
+        public let before: Access
+        public let after: Access
+    }
+
+    /// How many pairs of a user and a document there are, and how many of them were evaluated.
+    public let pairs: Int
+    public let evaluated: Int
+    /// How many of them couldn't be evaluated by one of the versions, because a function failed; nobody has access then.
+    public let failed: Int
+    public let gains: Int
+    public let losses: Int
+    /// Some of the changes, losses first.
+    public let examples: [Change]
+
+    static let userLimit = 40
+    /// Of one collection.
+    static let documentLimit = 25
+    /// Documents of one collection that are in memory, approximately.
+    static let documentBytes = 4 << 20
+    static let exampleLimit = 10
+
+    public var lines: [String] {
+        guard evaluated > 0 else { return ["data access: no user or no document is known yet"] }
+        let trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
+        let rest = gains + losses - examples.count
+        return [
+            "data access of \(evaluated < pairs ? "\(evaluated) of " : "")\(pairs) pairs of a user and a document: \(losses) lose, \(gains) gain\(trouble)"
+        ]
+            + examples.map {
+                "  \($0.user)  \($0.collection) \($0.document)  \($0.before.rawValue) → \($0.after.rawValue)"
+            }
+            + (rest > 0 ? ["  and \(rest) more"] : [])
+    }
+}
+
+extension AppDeployments {
+    /// Evaluates two definitions' data rules; `nil` when these are the same.
+    func dataAccessDifference(
+        _ before: AppDefinition, _ after: AppDefinition, limit: Duration = .seconds(60)
+    ) async throws -> DataAccessDifference? {
+        guard before.dataRuleTexts != after.dataRuleTexts else { return nil }
+        let hosts = FunctionHostPool(configuration: .init(hosts: 2), loop: loop, logger: Logger(label: "rules"))
+        let running = Task { try await hosts.run() }
+        defer { running.cancel() }
+        let deadline = ContinuousClock.now + limit
+        let users = try await knownUsers(of: after.id)
+        var count = 0
+        var (evaluated, failed) = (0, 0)
+        var changes: [DataAccessDifference.Change] = []
+        for collection in after.collections
+        where before.collection(collection.name, database: collection.database) != nil {
+            let namespace = ChangeEvent.Namespace(database: collection.database, collection: collection.name)
+            let (documents, total) = try await sample(namespace, of: before)
+            count += total * users.count
+            guard !documents.isEmpty else { continue }
+            for user in users.list where ContinuousClock.now < deadline {
+                let old = try await reach(user, documents, namespace, before, version: -1, hosts)
+                let new = try await reach(user, documents, namespace, after, version: -2, hosts)
+                evaluated += documents.count
+                if old == nil || new == nil { failed += documents.count }
+                for (place, document) in documents.enumerated() {
+                    let (old, new) = (old?[place] ?? .none, new?[place] ?? .none)
+                    guard old != new else { continue }
+                    changes.append(
+                        .init(
+                            user: user.id, collection: "\(namespace.database).\(namespace.collection)",
+                            document: document["_id"]?.idText ?? "", before: old, after: new))
+                }
+            }
+        }
+        let losses = changes.filter { $0.after < $0.before }
+        let gains = changes.filter { $0.after > $0.before }
+        let half = DataAccessDifference.exampleLimit / 2
+        return DataAccessDifference(
+            pairs: max(count, evaluated), evaluated: evaluated, failed: failed, gains: gains.count,
+            losses: losses.count, examples: Array(losses.prefix(half) + gains.prefix(half)))
+    }
+
+    /// - Returns: `nil` when a function failed.
+    private func reach(
+        _ user: RuleUser, _ documents: [Document], _ namespace: ChangeEvent.Namespace, _ app: AppDefinition,
+        version: Int64, _ hosts: FunctionHostPool
+    ) async throws -> [DataAccessDifference.Access]? {
+        let store = store(app)
+        do {
+            let access = UserAccess(
+                try await user.withPresentCustomData(of: app, in: store), of: app, version: version,
+                functions: RuleFunctions(hosts: hosts, store: store, logger: Logger(label: "rules")))
+            let service = app.collection(namespace.collection, database: namespace.database)?.service ?? ""
+            return try await access.reach(of: documents, in: namespace, service: service, on: store).map {
+                switch $0 {
+                case .none: .none
+                case .read: .read
+                case .write: .write
+                }
+            }
+        } catch let error as DocumentStoreError where error.code == .unavailable {
+            throw error
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            return nil
+        }
+    }
+
+    /// The documents of a collection that were inserted last, and how many there are.
+    private func sample(
+        _ namespace: ChangeEvent.Namespace, of app: AppDefinition
+    ) async throws -> (documents: [Document], total: Int) {
+        let collection = store(app).collection(namespace.collection, database: namespace.database, app: app.id)
+        var options = FindOptions()
+        options.limit = DataAccessDifference.documentLimit
+        options.natural = .backward
+        options.projection = ["_id": 1]
+        let ids = try await collection.find([:], options: options).compactMap { $0["_id"] }
+        var documents: [Document] = []
+        var bytes = 0
+        for id in ids where bytes < DataAccessDifference.documentBytes {
+            guard let document = try await collection.findOne(["_id": id]) else { continue }
+            bytes += ExtendedJSON.print(.document(document)).utf8.count
+            documents.append(document)
+        }
+        return (documents, max(documents.count, try await collection.estimatedDocumentCount()))
+    }
+
+    /// Some of an app's accounts, those that signed in last first; without auth's tables, the users who asked for partitions.
+    private func knownUsers(of app: String) async throws -> (list: [RuleUser], count: Int) {
+        let limit = PostgresValue.int(Int64(DataAccessDifference.userLimit))
+        guard try await hasTable("auth_users") else {
+            guard try await hasTable("grant_subjects") else { return ([], 0) }
+            let rows = try await client.query(
+                """
+                select user_id, claims, count(*) over () from (
+                    select distinct on (user_id) user_id, claims, asked_at from partita.grant_subjects where app = $1
+                    order by user_id, asked_at desc
+                ) s order by asked_at desc, user_id limit $2
+                """, [.text(app), limit]
+            ).decode((String, String, Int).self)
+            let users = try rows.map { RuleUser(claims: try ExtendedJSON.parseDocument($0.1), id: $0.0) }
+            return (users, rows.first?.2 ?? 0)
+        }
+        let rows = try await client.query(
+            """
+            select u.id, u.type, u.data::text, coalesce((
+                    select json_agg(json_build_object('id', i.id, 'provider_type', i.provider) order by i.created_at)
+                    from partita.auth_identities i where i.app = u.app and i.user_id = u.id
+                ), '[]')::text, count(*) over ()
+            from partita.auth_users u where u.app = $1 and not u.is_pending
+            order by u.last_sign_in desc nulls last, u.id limit $2
+            """, [.text(app), limit]
+        ).decode((String, String, String, String, Int).self)
+        let users = try rows.map { id, type, data, identities, _ in
+            RuleUser(
+                id: id, type: type, data: try ExtendedJSON.parseDocument(data),
+                identities: try ExtendedJSON.parse(identities).arrayValue?.compactMap(\.documentValue) ?? [])
+        }
+        return (users, rows.first?.4 ?? 0)
+    }
+}
+
+extension AppDefinition {
+    /// All that the answers of data rules may depend on, besides users and documents.
+    fileprivate var dataRuleTexts: [ExactText: String] {
+        let folders = ["data_sources/", "services/", "values/", "environments/", "auth/custom_user_data"]
+        var texts = files.texts.filter { path, _ in
+            folders.contains { path.text.startsWithBytes(of: $0) } && !path.text.hasSuffix("/schema.json")
+                && !path.text.hasSuffix("/relationships.json")
+        }
+        guard texts.values.contains(where: { $0.contains("function\"") }) else { return texts }
+        for function in functions {
+            texts[ExactText("function " + function.name)] = "\(function.runsAsSystem) \(function.source)"
+        }
+        return texts
+    }
+}
