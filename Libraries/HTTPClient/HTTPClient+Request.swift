@@ -65,6 +65,8 @@ extension HTTPClient {
         public var headers: [Header]
         /// The body; empty when it was passed to a callback.
         public var body: [UInt8]
+        /// The absolute URL to which the response redirects, if it does and wasn't followed.
+        public var redirect: String?
 
         /// The first value of a header field.
         public subscript(header name: String) -> String? { values(ofHeader: name).first }

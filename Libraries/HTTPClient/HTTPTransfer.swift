@@ -118,7 +118,8 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     /// The response as received so far.
     func response(body: [UInt8] = []) -> HTTPClient.Response {
         HTTPClient.Response(
-            status: ccurl_easy_info_long(easy.handle, CURLINFO_RESPONSE_CODE), headers: head.headers, body: body)
+            status: ccurl_easy_info_long(easy.handle, CURLINFO_RESPONSE_CODE), headers: head.headers, body: body,
+            redirect: ccurl_easy_info_text(easy.handle, CURLINFO_REDIRECT_URL).map { String(cString: $0) })
     }
 
     /// The next bytes of the body, or all of it when it isn't streamed; `nil` at the end.

@@ -5,6 +5,7 @@ checks what ours makes. The script prints READY when it listens.
 POST / (SES' form, or JSON with X-Amz-Target), POST /2015-03-31/functions/NAME/invocations: AWS'
 POST /2010-04-01/Accounts/AC…/Messages.json: Twilio's
 GET  /requests: what was accepted, as JSON
+GET, POST /redirect?status=STATUS&to=URL: a redirect
 """
 
 import base64
@@ -41,11 +42,25 @@ class Vendors(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def redirects(self):
+        parts = urlsplit(self.path)
+        if parts.path != "/redirect":
+            return False
+        query = dict(parse_qsl(parts.query))
+        self.send_response(int(query["status"]))
+        self.send_header("Location", query["to"])
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        return True
+
     def do_GET(self):
-        self.answer(200, json.dumps(accepted))
+        if not self.redirects():
+            self.answer(200, json.dumps(accepted))
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.redirects():
+            return
         path = urlsplit(self.path).path
         if path.startswith("/2010-04-01/"):
             return self.twilio(path, body)

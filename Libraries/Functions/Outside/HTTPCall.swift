@@ -42,11 +42,55 @@ struct HTTPCall: Sendable {
         return result
     }
 
-    /// - Throws: `EffectFailure`, `HTTPClientError`, `CancellationError`.
-    func perform(with client: HTTPClient) async throws -> Value {
-        guard let url = arguments["url"]?.stringValue else {
-            throw EffectFailure(name: Self.error, message: "http.\(action) needs a url")
+    /// - Parameter check: called with each request that a redirect leads to, before it is sent; `nil`: redirects lead anywhere.
+    /// - Throws: `EffectFailure`, `HTTPClientError`, `CancellationError`; what `check` throws.
+    func perform(
+        with client: HTTPClient, checkingRedirects check: (@Sendable (HTTPCall) async throws -> Void)? = nil
+    ) async throws -> Value {
+        guard let check else { return Self.answer(try await client.send(try request())) }
+        var call = self
+        for _ in 0...Self.maximumRedirects {
+            var request = try call.request()
+            let follows = request.maximumRedirects > 0
+            request.maximumRedirects = 0
+            let response = try await client.send(request)
+            guard follows, let next = call.redirected(by: response) else { return Self.answer(response) }
+            try await check(next)
+            call = next
         }
+        throw EffectFailure(
+            name: Self.error, message: "http.\(action): more than \(Self.maximumRedirects) redirects")
+    }
+
+    /// The request to which a response redirects, made as the HTTP client makes it (RFC 9110, 15.4): without a body where the method
+    /// becomes GET, and without credentials for another host.
+    private func redirected(by response: HTTPClient.Response) -> HTTPCall? {
+        guard let url = response.redirect, [301, 302, 303, 307, 308].contains(response.status) else { return nil }
+        var (action, arguments) = (action, arguments)
+        var dropped: Set<String> = []
+        if response.status == 303 ? action != "head" : response.status < 307 && action == "post" {
+            action = "get"
+            arguments["body"] = nil
+            arguments["encodeBodyAsJSON"] = nil
+            dropped = ["content-type", "content-length", "content-encoding", "transfer-encoding"]
+        }
+        let (here, there) = (self.url.flatMap(HTTPClient.URLParts.init), HTTPClient.URLParts(url))
+        if here?.scheme != there?.scheme || here?.host != there?.host {
+            dropped.formUnion(["authorization", "cookie"])
+            for field in ["digestAuth", "username", "password"] { arguments[field] = nil }
+        }
+        if var headers = arguments["headers"]?.documentValue {
+            headers.fields.removeAll { dropped.contains($0.key.lowercased()) }
+            arguments["headers"] = .document(headers)
+        }
+        arguments["url"] = .string(url)
+        return HTTPCall(action, arguments)
+    }
+
+    private var url: String? { arguments["url"]?.stringValue }
+
+    private func request() throws -> HTTPClient.Request {
+        guard let url else { throw EffectFailure(name: Self.error, message: "http.\(action) needs a url") }
         for field in arguments.fields where !Self.fields.contains(field.key) {
             throw EffectFailure(name: Self.error, message: "http.\(action): \(field.key) is not supported")
         }
@@ -73,7 +117,10 @@ struct HTTPCall: Sendable {
             else { throw EffectFailure(name: Self.error, message: "digestAuth needs a username and a password") }
             request.digestAuthentication = .init(username: username, password: password)
         }
-        let response = try await client.send(request)
+        return request
+    }
+
+    private static func answer(_ response: HTTPClient.Response) -> Value {
         var answer: [ExactText: [Value]] = [:]
         for header in response.headers { answer[header.name, default: []].append(.string(header.value)) }
         return .document([

@@ -11,6 +11,8 @@ struct ServiceCall {
     /// The arguments as rules see them.
     private let arguments: @Sendable () throws -> Document
     private let request: @Sendable (HTTPClient) async throws -> Value
+    /// The request of a service of type `http`, whose redirects the rules are asked about, too.
+    private var web: HTTPCall?
 
     /// - Throws: `EffectFailure` for a service, an interface or an argument that isn't served.
     init(_ effect: FunctionEffect, of app: AppDefinition) throws {
@@ -35,6 +37,7 @@ struct ServiceCall {
             action = call.action
             arguments = { try call.ruleArguments() }
             request = { try await call.perform(with: $0) }
+            web = call
         default:
             throw EffectFailure(
                 name: "ServiceNotFound",
@@ -45,13 +48,22 @@ struct ServiceCall {
     /// Performs the call if a rule of the service allows it.
     /// - Throws: `EffectFailure`; `HTTPClientError` for an address that the egress policy refuses; `CancellationError`.
     func perform(with client: HTTPClient, as access: DataAccess) async throws -> Value {
-        guard try await isAllowed(to: access) else {
+        guard try await isAllowed(action, arguments, to: access) else {
             throw EffectFailure(
                 name: RuleRefusal.code,
                 message: "no rule of the service '\(service.name)' allows this user to call \(action)")
         }
         do {
-            return try await request(client)
+            guard let web, case .user = access, !service.rules.isEmpty else { return try await request(client) }
+            return try await web.perform(with: client) { next in
+                guard try await isAllowed(next.action, next.ruleArguments, to: access) else {
+                    throw EffectFailure(
+                        name: RuleRefusal.code,
+                        message:
+                            "no rule of the service '\(service.name)' allows this user to call \(next.action) on the URL that \(action) was redirected to"
+                    )
+                }
+            }
         } catch let error as HTTPClientError where error.code != .refused {
             let name =
                 switch service.kind {
@@ -63,7 +75,9 @@ struct ServiceCall {
         }
     }
 
-    private func isAllowed(to access: DataAccess) async throws -> Bool {
+    private func isAllowed(
+        _ action: String, _ arguments: () throws -> Document, to access: DataAccess
+    ) async throws -> Bool {
         guard case .user(let user) = access else { return true }
         // context.http, which needs no rule, can send the same requests.
         if service.kind == .http, service.rules.isEmpty { return true }

@@ -81,7 +81,7 @@ import Testing
         "web": "exports = async url => (await context.services.get('web').get({ url })).statusCode;",
         "userWeb": """
         exports = async (method, url, body) => {
-          try { return (await context.services.get('web')[method]({ url, body })).statusCode; }
+          try { return (await context.services.get('web')[method]({ url, body, followRedirects: true })).statusCode; }
           catch (error) { return error.name; } };
         """,
         "userOpen": "exports = async url => (await context.services.get('open').get({ url })).statusCode;",
@@ -357,6 +357,38 @@ import Testing
             let answer = try await world.call("userWeb", #"["\#(method)", "\#(url)", \#(body)]"#)
             #expect(answer == expected, "\(method) \(url) \(body): \(answer)")
         }
+    }
+
+    @Test func `the rules of a service of type http are asked about each redirect`() async throws {
+        let world = try await world()
+        let url = world.vendors.url + "/requests"
+        func redirect(_ status: Int, to url: String, key: String = "ann") -> String {
+            "\(world.vendors.url)/redirect?key=\(key)&status=\(status)&to=\(PercentEncoding.encode(url))"
+        }
+        let elsewhere = url.replacing("localhost", with: "127.0.0.1")
+        let rome = #"{"city": "Rome"}"#
+        let cases: [(String, String, String, Value)] = [
+            ("get", redirect(302, to: "\(url)?key=ann"), "null", 200),
+            ("get", redirect(302, to: "/requests?key=ann"), "null", 200),
+            ("get", redirect(302, to: "\(url)?key=bea"), "null", "NoMatchingRuleFound"),
+            ("get", redirect(307, to: "\(elsewhere)?key=ann"), "null", "NoMatchingRuleFound"),
+            ("get", redirect(301, to: redirect(308, to: "\(url)?key=ann")), "null", 200),
+            ("get", redirect(301, to: redirect(308, to: "\(elsewhere)?key=ann")), "null", "NoMatchingRuleFound"),
+            ("get", redirect(302, to: "/redirect?key=ann&status=302&to=/redirect"), "null", "NoMatchingRuleFound"),
+            // Still a POST, which the vendors refuse; or a GET, about which another rule decides.
+            ("post", redirect(307, to: url), rome, 403), ("post", redirect(303, to: url), rome, "NoMatchingRuleFound"),
+            ("post", redirect(302, to: "\(url)?key=ann"), rome, 200),
+        ]
+        for (method, url, body, expected) in cases {
+            let answer = try await world.call("userWeb", #"["\#(method)", "\#(url)", \#(body)]"#)
+            #expect(answer == expected, "\(method) \(url) \(body): \(answer)")
+        }
+        // Without end.
+        var url11 = "\(url)?key=ann"
+        for _ in 0..<11 { url11 = redirect(302, to: url11) }
+        #expect(try await world.call("userWeb", #"["get", "\#(url11)", null]"#) == "HTTPError")
+        // Rules aren't asked about what the system does.
+        #expect(try await world.call("web", #"["\#(redirect(302, to: elsewhere))"]"#).intValue == 302)
     }
 
     @Test func `Twilio gets a form with the account's name and password, and its errors are a script's`() async throws {
