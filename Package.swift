@@ -101,7 +101,7 @@ let libraries: [Target] = [
     // what a process gives up before it runs what nobody vouches for
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
-    library("Archives", ["Carchive"]),
+    library("Archives", ["Carchive", "Texts"]),
     library("AWSSigning", ["Ccrypto", "Texts"]),
     library("JavaScript", ["CJavaScriptCore"]),
     library("Secrets", ["Csodium"]),
@@ -364,8 +364,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "AuthIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "Ccjose", "DocumentModel", "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics", "HTTPServer", "Kafka", "Logging", "Metrics",
+            "AccessTokens", "AppDefinition", "AppRegistry", "Archives", "Auth", "Ccjose", "DocumentModel",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "HTTPServer", "Kafka", "Logging", "Metrics",
             "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
     tests(

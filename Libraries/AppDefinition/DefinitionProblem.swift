@@ -6,6 +6,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fileUnreadable = "file-unreadable"
         case fileTooLarge = "file-too-large"
         case fileNotText = "file-not-text"
+        /// A file or folder whose name isn't UTF-8.
+        case fileNameNotText = "file-name-not-text"
         /// A file that nothing reads and that is too large to be kept for an export of the app.
         case fileNotKept = "file-not-kept"
         /// A link that leads out of the app's folder, or nowhere.

@@ -1,5 +1,6 @@
 import Carchive
 import Glibc
+import Texts
 
 /// Reads files of a zip or tar archive (also compressed with gzip) into memory, with libarchive. Nothing is written to the disk, so that
 /// no path of an archive leads anywhere; links aren't followed, and other entries that aren't regular files are skipped.
@@ -19,10 +20,20 @@ public struct ArchiveReader: Sendable {
         public let target: String
     }
 
+    /// A path that isn't UTF-8.
+    public struct MalformedPath: Sendable {
+        /// With the bytes that are no text escaped, for people.
+        public let shown: String
+        /// With the bytes that are no text replaced.
+        public let repaired: String
+    }
+
     /// What an archive has of what is wanted.
     public struct Contents: Sendable {
         public var files: [File] = []
         public var links: [Link] = []
+        /// The paths of files and links that would be wanted, if their bytes were text.
+        public var malformed: [MalformedPath] = []
     }
 
     /// How much of an archive is read.
@@ -51,9 +62,18 @@ public struct ArchiveReader: Sendable {
     /// The regular files of an archive in memory that are wanted, in its order. Blocks, for as long as unpacking takes.
     ///
     /// - Parameter isWanted: called with each file's path.
-    /// - Throws: `ArchiveError`.
+    /// - Throws: `ArchiveError`, also for a wanted file whose path isn't UTF-8.
     public func files(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        try contents(of: archive, where: isWanted).files
+        try Self.files(of: try contents(of: archive, where: isWanted))
+    }
+
+    private static func files(of contents: Contents) throws(ArchiveError) -> [File] {
+        if let name = contents.malformed.first { throw notText(name.shown) }
+        return contents.files
+    }
+
+    private static func notText(_ name: String) -> ArchiveError {
+        ArchiveError(.unreadable, "the name \(name) isn't UTF-8: rename it, and make the archive again")
     }
 
     /// The regular files and the links of an archive in memory that are wanted, in its order. Blocks, for as long as unpacking takes.
@@ -70,7 +90,10 @@ public struct ArchiveReader: Sendable {
 
     /// The same for an archive in a file.
     public func files(at path: String, where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        try contents(isWanted, end: { Self.end(of: path, $0) }) { archive_read_open_filename($0, path, 64 << 10) }.files
+        try Self.files(
+            of: try contents(isWanted, end: { Self.end(of: path, $0) }) {
+                archive_read_open_filename($0, path, 64 << 10)
+            })
     }
 
     /// A tar archive ends with two blocks of zeros, in bytes (POSIX.1-2017, `pax`).
@@ -145,7 +168,15 @@ public struct ArchiveReader: Sendable {
             guard count <= limits.entries else {
                 throw ArchiveError(.tooLarge, "it has more than \(limits.entries) entries, the limit")
             }
-            let path = try Self.path(entry)
+            let name = try Self.path(entry)
+            guard let path = String(validating: name, as: UTF8.self) else {
+                let repaired = String(decoding: name, as: UTF8.self)
+                if isWanted(repaired) {
+                    contents.malformed.append(MalformedPath(shown: String(escaping: name), repaired: repaired))
+                }
+                if isTar() { try skip(handle, &unpacked) }
+                continue
+            }
             if let target = archive_entry_symlink(entry) ?? archive_entry_hardlink(entry) {
                 if isWanted(path) { contents.links.append(Link(path: path, target: String(cString: target))) }
                 continue
@@ -204,11 +235,11 @@ public struct ArchiveReader: Sendable {
     }
 
     /// The name is in UTF-8 if the archive says so, and otherwise taken as it is.
-    private static func path(_ entry: OpaquePointer) throws(ArchiveError) -> String {
+    private static func path(_ entry: OpaquePointer) throws(ArchiveError) -> [UInt8] {
         guard let name = archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry) else {
             throw ArchiveError(.unreadable, "the name of an entry isn't UTF-8: make the archive again")
         }
-        return String(cString: name)
+        return Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
     }
 
     private static func failure(_ handle: OpaquePointer) -> ArchiveError {

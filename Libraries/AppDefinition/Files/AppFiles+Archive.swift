@@ -75,10 +75,12 @@ extension AppFiles {
     ///
     /// - Parameters:
     ///   - links: the archive's links, with their targets.
+    ///   - malformed: paths of the archive that aren't UTF-8: as people see them, and with the bytes that are no text replaced.
     ///   - root: the app's folder, as `root(inArchive:name:)` returns it.
     /// - Throws: as `init(folder:)`.
     public init(
-        archived files: [ArchivedFile], links: [(path: String, target: String)] = [], in root: String
+        archived files: [ArchivedFile], links: [(path: String, target: String)] = [],
+        malformed: [(shown: String, repaired: String)] = [], in root: String
     ) throws(AppDefinitionError) {
         var collector = AppFileCollector()
         for file in files {
@@ -92,6 +94,10 @@ extension AppFiles {
                     .linkNotFollowed, severity: .warning, file: path,
                     "this is a link to \(link.target), and links in archives aren't followed: make the archive with the files themselves (zip does so; tar with -h)"
                 ))
+        }
+        for name in malformed {
+            guard let path = Self.path(name.repaired, inside: root) else { continue }
+            collector.report(.nameNotText(name.shown, isNeeded: AppPaths.isRead(path)))
         }
         let others = Self.otherRoots(inArchive: files.map(\.path), besides: root)
         if let other = others.first {

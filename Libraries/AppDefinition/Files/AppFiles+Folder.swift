@@ -5,7 +5,8 @@ extension AppFiles {
     /// Reads an app's folder. Nothing is written, links are followed inside of it, and files at places where an app has none are passed
     /// over.
     ///
-    /// What is wrong with single files (`file-unreadable`, `file-too-large`, `file-not-text`, `link-not-followed`) is in `problems`.
+    /// What is wrong with single files (`file-unreadable`, `file-too-large`, `file-not-text`, `file-name-not-text`, `link-not-followed`) is
+    /// in `problems`.
     /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder doesn't exist or isn't a folder, `appNotFound` when
     ///   it has no file of an app, and `invalid` when all files together exceed a limit.
     public init(folder: String) throws(AppDefinitionError) {
@@ -14,7 +15,15 @@ extension AppFiles {
         // Each folder with those around it, by their real paths: a link to one of them would never end.
         var pending = [(path: "", around: Set([ExactText(root)]))]
         while let (relative, around) = pending.popLast() {
-            for name in try Self.names(in: folder, relative: relative).sorted() {
+            let found = try Self.names(in: folder, relative: relative)
+            for name in found.malformed {
+                let path = relative.isEmpty ? name.repaired : relative + "/" + name.repaired
+                let isNeeded = name.isFolder ? AppPaths.isEntered(path) : AppPaths.isRead(path)
+                guard isNeeded || AppPaths.isKept(path) else { continue }
+                let shown = relative.isEmpty ? name.shown : relative + "/" + name.shown
+                collector.report(.nameNotText(shown, isNeeded: isNeeded))
+            }
+            for name in found.names {
                 let path = relative.isEmpty ? name : relative + "/" + name
                 let full = folder + "/" + path
                 guard AppPaths.isEntered(path) || AppPaths.isRead(path) || AppPaths.isKept(path) else { continue }
@@ -35,15 +44,13 @@ extension AppFiles {
         if texts.isEmpty, problems.isEmpty { throw Self.noApp(in: folder) }
     }
 
-    private static func names(in folder: String, relative: String) throws(AppDefinitionError) -> [String] {
+    private static func names(in folder: String, relative: String) throws(AppDefinitionError) -> FolderNames {
         let path = relative.isEmpty ? folder : folder + "/" + relative
-        do {
-            return try FileManager.default.contentsOfDirectory(atPath: path)
-        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-            throw AppDefinitionError(code: .folderUnreadable, message: "there is no folder \(path)")
-        } catch {
-            throw AppDefinitionError(code: .folderUnreadable, message: "\(path): \(error.localizedDescription)")
-        }
+        if let names = FolderNames(of: path) { return names }
+        let code = errno
+        throw AppDefinitionError(
+            code: .folderUnreadable,
+            message: code == ENOENT ? "there is no folder \(path)" : "\(path): \(String(cString: strerror(code)))")
     }
 
     /// The error for a folder without an app. Many repositories have the app in a folder of their own, which is then named.

@@ -154,9 +154,11 @@ private struct PackageWalk {
     private func join(_ place: String, _ name: String) -> String { place.isEmpty ? name : "\(place)/\(name)" }
 
     private mutating func names(in directory: String) throws(AppDefinitionError) -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? nil
-        guard let names else { throw unreadable(directory) }
-        count += names.count
+        guard let found = FolderNames(of: directory) else { throw unreadable(directory) }
+        for name in found.malformed {
+            files.problems.append(.nameNotText("\(directory)/\(name.shown)", isNeeded: false))
+        }
+        count += found.names.count
         guard count <= Self.countLimit else {
             throw AppDefinitionError(problems: [
                 DefinitionProblem(
@@ -165,7 +167,7 @@ private struct PackageWalk {
                 )
             ])
         }
-        return names.sorted()
+        return found.names
     }
 
     private mutating func keep(_ path: String, _ full: String, _ size: Int) {

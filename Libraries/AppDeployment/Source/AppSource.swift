@@ -69,7 +69,8 @@ public enum AppSource {
                 inArchive: found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)
             var files = try AppFiles(
                 archived: found.files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) },
-                links: found.links.map { ($0.path, $0.target) }, in: root)
+                links: found.links.map { ($0.path, $0.target) },
+                malformed: found.malformed.map { ($0.shown, $0.repaired) }, in: root)
             try PackageFolder.addPackages(ofArchive: bytes, root: root, to: &files)
             files.choices = choices
             return files

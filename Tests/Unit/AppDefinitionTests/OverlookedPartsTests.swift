@@ -86,6 +86,43 @@ struct OverlookedPartsTests {
             ])
     }
 
+    @Test func `files whose names aren't UTF-8 are named`() throws {
+        let root = NSTemporaryDirectory() + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        for (path, text) in AppFixture.files.texts {
+            let place = URL(fileURLWithPath: "\(root)/\(path.text)")
+            try FileManager.default.createDirectory(
+                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: place)
+        }
+        func make(_ folder: String, _ name: [UInt8], isFolder: Bool = false) throws {
+            let path = Array("\(root)/\(folder)".utf8) + name + [0]
+            let isMade = path.withUnsafeBytes { bytes in
+                guard let path = bytes.assumingMemoryBound(to: CChar.self).baseAddress else { return false }
+                if isFolder { return mkdir(path, 0o755) == 0 }
+                let file = open(path, O_CREAT | O_WRONLY, 0o644)
+                return file >= 0 && close(file) == 0
+            }
+            try #require(isMade)
+        }
+        let odd = Array("caf".utf8) + [0xE9]
+        try make("functions/", odd + Array(".js".utf8))
+        try make("functions/", odd + Array(".md".utf8))
+        try make("values/", odd, isFolder: true)
+        try make("", odd + Array(".json".utf8))
+        let files = try AppFiles(folder: root)
+        #expect(
+            files.problems.map { "\($0.file) \($0.code.rawValue) \($0.severity == .error)" }.sorted() == [
+                "functions/caf\\xE9.js file-name-not-text true", "functions/caf\\xE9.md file-name-not-text false",
+                "values/caf\\xE9 file-name-not-text true",
+            ])
+        #expect(!AppDefinition.inspect(files).isDeployable)
+        let archived = try AppFiles(
+            archived: [.init(path: "realm_config.json", bytes: Array("{}".utf8))],
+            malformed: [("functions/a\\xE9.js", "functions/a\u{FFFD}.js")], in: "")
+        #expect(archived.problems.map(\.file) == ["functions/a\\xE9.js"])
+    }
+
     @Test func `links are followed inside of the folder, and named otherwise`() throws {
         let root = NSTemporaryDirectory() + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: root) }

@@ -37,6 +37,34 @@ struct ArchiveReaderTests {
         #expect(files.map { String(decoding: $0.bytes, as: UTF8.self) } == [#"{"a": 1}"#, "2"])
     }
 
+    @Test func `a name that isn't UTF-8 is reported, or refused`() throws {
+        // A header of ustar (POSIX.1-2017, pax): name, mode, owner and group, size, time, sum, type.
+        func entry(_ name: [UInt8]) -> [UInt8] {
+            var header = [UInt8](repeating: 0, count: 512)
+            func put(_ bytes: some Sequence<UInt8>, at start: Int) {
+                for (place, byte) in bytes.enumerated() { header[start + place] = byte }
+            }
+            put(name, at: 0)
+            put("0000644\u{0}0000000\u{0}0000000\u{0}00000000001\u{0}00000000000\u{0}        0".utf8, at: 100)
+            put("ustar\u{0}00".utf8, at: 257)
+            let sum = header.reduce(0) { $0 + Int($1) }
+            let digits = String(sum, radix: 8)
+            put((String(repeating: "0", count: 6 - digits.count) + digits + "\u{0} ").utf8, at: 148)
+            return header + [49] + [UInt8](repeating: 0, count: 511)
+        }
+        let odd = Array("caf".utf8) + [0xE9] + Array(".js".utf8)
+        let bytes =
+            entry(Array("a.js".utf8)) + entry(odd) + entry(Array("b.js".utf8)) + [UInt8](repeating: 0, count: 1024)
+        let reader = ArchiveReader(limits: Self.limits)
+        let contents = try reader.contents(of: bytes) { $0.hasSuffix(".js") }
+        #expect(contents.files.map(\.path) == ["a.js", "b.js"])
+        #expect(contents.malformed.map(\.shown) == ["caf\\xE9.js"])
+        #expect(contents.malformed.map(\.repaired) == ["caf\u{FFFD}.js"])
+        let error = #expect(throws: ArchiveError.self) { _ = try reader.files(of: bytes) { $0.hasSuffix(".js") } }
+        #expect(error?.message.contains("caf\\xE9.js") == true)
+        #expect(try reader.files(of: bytes) { $0.hasPrefix("a") }.map(\.path) == ["a.js"])
+    }
+
     @Test func `an archive is read from its file, too`() throws {
         let path = NSTemporaryDirectory() + UUID().uuidString
         try Data(Self.bytes(Self.zip)).write(to: URL(fileURLWithPath: path))
