@@ -59,10 +59,16 @@ struct AppClient: Sendable {
     func sendText(
         _ method: Method, _ path: String, _ body: String?, token: String? = nil, headers: [String: String] = [:]
     ) async throws -> Answer {
+        try await sendBytes(method, path, body.map { Array($0.utf8) }, token: token, headers: headers)
+    }
+
+    func sendBytes(
+        _ method: Method, _ path: String, _ body: [UInt8]?, token: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
         guard let url = URL(string: root + path) else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
         request.httpMethod = method.rawValue
-        request.httpBody = body.map { Data($0.utf8) }
+        request.httpBody = body.map { Data($0) }
         request.setValue("application/json;charset=utf-8", forHTTPHeaderField: "Content-Type")
         if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
         for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
