@@ -81,6 +81,13 @@ extension OddApps {
             ]
         ) { app in #expect(app.sync?.hasNullPartition == true && app.sync?.admits(.null) == true) },
         OddApp(
+            "a key of which null says whether it is required", TinyApp.newer,
+            [
+                file: TinyApp.sync().replacing(
+                    "\"type\": \"string\",", with: "\"type\": \"string\", \"required\": null,")
+            ]
+        ) { app in #expect(app.sync?.hasNullPartition == false) },
+        OddApp(
             "a key of which it isn't said whether it is required", TinyApp.newer, [file: TinyApp.sync()]
         ) { app in #expect(app.sync?.hasNullPartition == false && app.sync?.admits(.null) == false) },
         OddApp(
