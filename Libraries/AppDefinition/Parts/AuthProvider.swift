@@ -46,14 +46,15 @@ public struct AuthProvider: Sendable {
 
     /// The fields of an external identity's claims for the user's `data`.
     ///
+    /// - Parameter requiresAll: whether required fields must be there.
     /// - Returns: `nil` when a required field is missing.
-    public func metadata(of claims: Document) -> Document? {
+    public func metadata(of claims: Document, requiresAll: Bool = true) -> Document? {
         var data = Document()
         for field in metadataFields {
             let value = field.path.reduce(Optional(Value.document(claims))) { $0?.documentValue?[$1] }
             if let value, value != .null {
                 data[field.fieldName] = value
-            } else if field.isRequired {
+            } else if field.isRequired, requiresAll {
                 return nil
             }
         }

@@ -54,6 +54,41 @@ import Testing
         #expect(Browser.fragment(try #require(ended.location))["_baas_ua"] != nil)
     }
 
+    @Test func `Apple's name of a user comes with the first form only`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app { app in
+            app.providers["oauth2-apple"] = """
+                {"name": "oauth2-apple", "type": "oauth2-apple", "config": {"clientId": "\(OpenIDIssuer.client)"},
+                 "secret_config": {"clientSecret": "s"},
+                 "metadata_fields": [{"name": "email"}, {"name": "first_name", "required": true}, {"name": "last_name"}],
+                 "redirect_uris": ["\(Self.page)"]}
+                """
+        }
+        try await fixture.registry.setSecret("s", of: app.app, to: OpenIDIssuer.secret)
+        func end(_ user: String?) async throws -> [String: String] {
+            let browser = Browser(app: app)
+            let callback = try await browser.visitIssuer("oauth2-apple", redirect: Self.page, state: "s")
+            let parts = callback.split(separator: "?").map(String.init)
+            let more = user.map { "&user=" + PercentEncoding.encode($0) } ?? ""
+            return Browser.fragment(try #require(try await browser.get(parts[0], form: parts[1] + more).location))
+        }
+        func profile(_ result: [String: String]) async throws -> Value? {
+            let access = try #require(result["_baas_ua"], "\(result)").split(separator: "$").map(String.init)[0]
+            return try await app.auth(.get, "profile", token: access).json["data"]
+        }
+        #expect(try await end(nil)["_baas_error"]?.hasPrefix("AuthError") == true)
+        for wrong in ["Ada", "[]", "{", String(repeating: "x", count: 5000)] {
+            #expect(try await end(wrong)["_baas_error"]?.hasPrefix("BadRequest") == true, "\(wrong.prefix(9))")
+        }
+        let form = #"{"name": {"firstName": "Ada", "lastName": ""}, "email": "forged@example.org"}"#
+        let first = try await profile(try await end(form))
+        #expect(first?["first_name"] == "Ada" && first?["last_name"] == nil && first?["email"] == "code@example.org")
+        for later in [nil, #"{"name": {"firstName": "Eve", "lastName": "E"}}"#] {
+            let data = try await profile(try await end(later))
+            #expect(data?["first_name"] == "Ada" && data?["last_name"] == nil, "\(String(describing: data))")
+        }
+    }
+
     @Test func `a code works once, and only in the browser that began`() async throws {
         let issuer = try await OpenIDIssuer.start()
         let app = try await app(issuer)

@@ -12,7 +12,8 @@ extension SignIn {
         let caller = AttemptThrottle.Caller(address: client.origin.address)
         try await throttle.attempt(.token, app: app.id, subject: proof.text, caller: caller)
         let identity = try await proofs.identity(
-            proof, provider: provider, settings: settings, app: app, now: accounts.clock.seconds)
+            proof, provider: provider, settings: settings, app: app, now: accounts.clock.seconds
+        ) { try await accounts.tables.identity(provider.name, $0, of: app.id) != nil }
         try await throttle.succeeded(.token, app: app.id, subject: proof.text, caller: caller)
         return try await enter(
             provider.name, subject: identity.subject, profile: identity.profile, refreshesProfile: true, app: app,
@@ -20,14 +21,19 @@ extension SignIn {
     }
 
     /// Signs in at the end of a sign-in by redirects.
-    func signIn(code: String, begun: RedirectRow, app: DeployedApp, client: SignInClient) async throws -> Sessions.Grant
-    {
+    ///
+    /// - Parameter user: the field `user` of the identity provider's form.
+    func signIn(
+        code: String, user: String?, begun: RedirectRow, app: DeployedApp, client: SignInClient
+    ) async throws -> Sessions.Grant {
         try await counted(begun.provider, app: app) { provider in
             guard let settings = OAuthSettings(provider) else {
                 throw AuthError(.authProviderNotFound, "the app's provider has changed")
             }
+            let given = settings.issuer == .apple ? try user.map { try AppleUser($0).profile } : nil
             return try await byOAuth(
-                provider, settings, .redirectedCode(code, begun), app: app, linking: nil, client: client)
+                provider, settings, .redirectedCode(code, begun, given: given ?? Document()), app: app, linking: nil,
+                client: client)
         }
     }
 }

@@ -9,8 +9,8 @@ enum OAuthProof: Sendable {
     case accessToken(String)
     /// A code that the client got by itself.
     case code(String)
-    /// A code that the identity provider sent here, at the end of a sign-in by redirects.
-    case redirectedCode(String, RedirectRow)
+    /// A code that the identity provider sent here, at the end of a sign-in by redirects, and what else it said of the user.
+    case redirectedCode(String, RedirectRow, given: Document)
 
     /// - Throws: `missingParameter` when there is none.
     init(_ credentials: Document) throws(AuthError) {
@@ -28,7 +28,7 @@ enum OAuthProof: Sendable {
     /// What attempts are counted by.
     var text: String {
         switch self {
-        case .idToken(let text), .accessToken(let text), .code(let text), .redirectedCode(let text, _): text
+        case .idToken(let text), .accessToken(let text), .code(let text), .redirectedCode(let text, _, _): text
         }
     }
 }
@@ -40,15 +40,23 @@ struct OAuthProofs: Sendable {
     let registry: AppRegistry
     let logger: Logger
 
+    /// - Parameter isKnown: whether a user with this id of the provider has signed in before. Apple tells names only once.
     /// - Throws: `authError` with the reason of a refusal; `serviceUnavailable` when the identity provider can't be asked, or the app's
     ///   secret isn't set.
     func identity(
-        _ proof: OAuthProof, provider: AuthProvider, settings: OAuthSettings, app: DeployedApp, now: Int64
+        _ proof: OAuthProof, provider: AuthProvider, settings: OAuthSettings, app: DeployedApp, now: Int64,
+        isKnown: (String) async throws -> Bool
     ) async throws -> OAuthIdentity {
         let claims: Document = try await IssuerFailure(app: app, logger: logger).translating {
             try await verifiedClaims(proof, provider: provider, settings: settings, app: app, now: now)
         }
-        return try OAuthIdentity(claims, provider: provider)
+        guard settings.issuer == .apple, let subject = claims["sub"]?.stringValue else {
+            return try OAuthIdentity(claims, provider: provider)
+        }
+        if try await isKnown(subject) { return try OAuthIdentity(claims, provider: provider, requiresAll: false) }
+        var given = Document()
+        if case .redirectedCode(_, _, let document) = proof { given = document }
+        return try OAuthIdentity(claims, given: given, provider: provider)
     }
 
     private func verifiedClaims(
@@ -59,7 +67,7 @@ struct OAuthProofs: Sendable {
             let token =
                 switch proof {
                 case .accessToken(let token): token
-                case .redirectedCode(let code, let begun):
+                case .redirectedCode(let code, let begun, _):
                     try await facebook.exchange(
                         code: code, settings: settings, secret: secret, redirect: begun.callback,
                         verifier: begun.verifier)
@@ -75,7 +83,7 @@ struct OAuthProofs: Sendable {
             let token = try await issuers.exchange(
                 code: code, settings: settings, secret: try await secret(settings, app), redirect: "", verifier: nil)
             return try await issuers.claims(of: token, settings: settings, nonce: nil, now: now)
-        case .redirectedCode(let code, let begun):
+        case .redirectedCode(let code, let begun, _):
             let token = try await issuers.exchange(
                 code: code, settings: settings, secret: try await secret(settings, app), redirect: begun.callback,
                 verifier: begun.verifier)

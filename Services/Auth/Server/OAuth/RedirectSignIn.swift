@@ -117,7 +117,8 @@ struct RedirectSignIn: Sendable {
             guard let code = answer("code") else { throw AuthError(.missingParameter, "code is missing") }
             let client = SignInClient(
                 credentials: ["options": ["device": .document(begun.device)]], origin: origin)
-            let grant = try await signIn.signIn(code: code, begun: begun, app: app, client: client)
+            let grant = try await signIn.signIn(
+                code: code, user: answer("user"), begun: begun, app: app, client: client)
             result.append(
                 (
                     "_baas_ua",
