@@ -120,7 +120,7 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
 
 extension RemoteAddress {
     /// The key for limits per client: an IPv4 address, or the /64 of an IPv6 address, since one machine has a whole /64.
-    var network: UInt64 {
+    package var network: UInt64 {
         switch self {
         case .v4(let address, _): UInt64(address)
         // ::ffff:a.b.c.d is an IPv4 address. The words are in memory order.

@@ -7,6 +7,8 @@ enum TriggerMetrics {
     static let deadLetters = Counter(label: "trigger_worker_dead_letters_total", help: "Dead-lettered events.")
     static let droppedLogLines = Counter(
         label: "trigger_worker_dropped_log_lines_total", help: "Lines of functions' consoles that were not kept.")
+    static let throttledCalls = Counter(
+        label: "trigger_worker_throttled_calls_total", help: "Calls of endpoints and webhooks beyond a limit a minute.")
     static let expirations = Counter(
         label: "trigger_worker_presence_expirations_total", help: "Devices whose presence lease ran out.")
     static let presenceWithoutDocument = Counter(

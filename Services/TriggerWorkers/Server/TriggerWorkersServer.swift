@@ -23,7 +23,7 @@ public enum TriggerWorkersServer {
         name: "trigger-workers", summary: "Runs triggers and functions, and marks absent users as offline.",
         defaultPort: 8083,
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
-            + EngineSettings.egressKeys + [
+            + EngineSettings.egressKeys + EndpointLimits.keys + [
                 hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
             ])
 
@@ -65,7 +65,8 @@ public enum TriggerWorkersServer {
             logs: logs)
         let call = FunctionCallRoute(
             apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)
-        let run = EndpointRun(access: engines.access, functions: clientFunctions)
+        let run = EndpointRun(
+            access: engines.access, functions: clientFunctions, limits: EndpointLimits(context.configuration))
         let endpoint = EndpointRoute(apps: engines.apps, run: run)
         let webhook = WebhookRoute(apps: engines.apps, run: run)
         for method in EndpointRun.methods {

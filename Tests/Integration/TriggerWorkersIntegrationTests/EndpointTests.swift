@@ -54,6 +54,34 @@ import Testing
 
     private func code(_ body: [UInt8]) -> String? { (try? ExtendedJSON.parse(body))?["error_code"]?.stringValue }
 
+    @Test func `calls a minute are limited for a caller, and for all callers of an endpoint`() async throws {
+        let (fixture, app) = try await deployed()
+        func call(_ user: String?, _ target: String = "/who") async throws -> (Int, String?, [UInt8]) {
+            let headers = try user.map { ["Authorization": "Bearer \(try fixture.token(app, user: $0))"] } ?? [:]
+            let answer = try await fixture.request("GET", target, app: app, headers: headers)
+            return (answer.status, answer.headers.value(forHTTPHeaderField: "Retry-After"), answer.body)
+        }
+        func refused(_ user: String?, _ target: String = "/who", after limit: Int) async throws {
+            var count = 0
+            while count < 10 * limit {
+                let (status, wait, body) = try await call(user, target)
+                if status == 429 {
+                    #expect(code(body) == "TooManyRequests" && (1...60).contains(wait.flatMap { Int($0) } ?? 0))
+                    break
+                }
+                count += 1
+            }
+            // Slow calls earn some more.
+            #expect((limit..<10 * limit).contains(count), "\(target): \(count)")
+        }
+        try await refused("ann", after: 60)
+        #expect(try await call("bea").0 == 200)
+        try await refused("bea", after: 29)
+        // Another endpoint, of which the address is counted; also wrong secrets are.
+        try await refused(nil, "/query?secret=wrong", after: 60)
+        #expect(try await call(nil, "/json").0 == 200)
+    }
+
     @Test func `a function gets query, headers, body and request, and needs no token as the system`() async throws {
         let (fixture, app) = try await deployed()
         let answer = try await fixture.request(

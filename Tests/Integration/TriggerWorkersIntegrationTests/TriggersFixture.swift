@@ -60,7 +60,8 @@ final class TriggersFixture: Sendable {
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2", "presence.ttl": "500ms",
-            "egress.allow": "localhost", "encryption.keys": "\(Self.keySecret),\(Self.formerKeySecret)",
+            "endpoints.caller-calls": "60", "endpoints.calls": "90", "egress.allow": "localhost",
+            "encryption.keys": "\(Self.keySecret),\(Self.formerKeySecret)",
         ]
         self.values = values.merging(engines.kafkaSettings) { $1 }
         port = try await Self.serve(self.values)

@@ -1,3 +1,4 @@
+import EventLoop
 import Redis
 
 /// Slows down guessing: attempts are counted, and each one beyond a free number makes the next wait twice as long. A success is not

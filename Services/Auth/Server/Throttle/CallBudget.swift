@@ -1,3 +1,4 @@
+import EventLoop
 import Redis
 
 /// Limits calls per minute that need no account and create rows. A minute's worth may come at once.
@@ -41,13 +42,6 @@ struct CallBudget: Sendable {
 
     private static let script = ThrottleScript(redis: RedisScript(PackageResources.budget_lua)) {
         counts, keys, arguments in
-        let now = counts.now
-        let paid = zip(keys, arguments).map { max(counts[$0].until, now) + 60_000 / Double($1) }
-        let wait = (paid.max() ?? now) - now - 60_001
-        if wait > 0 { return Int64(wait.rounded(.up)) }
-        for (key, until) in zip(keys, paid) {
-            counts.set(key, LocalCounts.Entry(until: until), memory: 120_000)
-        }
-        return 0
+        counts.spend(zip(keys, arguments).map { ($0, $1) })
     }
 }

@@ -2,6 +2,7 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import FunctionProtocol
+import Functions
 import HTTPServer
 import ServiceEngines
 
@@ -16,6 +17,7 @@ struct EndpointRun: Sendable {
 
     let access: AccessCheck
     let functions: ClientFunctions
+    let limits: EndpointLimits
 
     /// What a request asked for.
     struct Target: Sendable {
@@ -26,6 +28,11 @@ struct EndpointRun: Sendable {
         var payload = Webhook.Payload.request
         /// Whether the function's value isn't answered once the function has set something on its response.
         var ignoresValueOfResponse = false
+
+        /// Its name within the app.
+        var name: String {
+            action.map { "webhook \(service)/\($0)" } ?? "endpoint \(endpoint.method) \(endpoint.route)"
+        }
     }
 
     /// The endpoint for a request's method.
@@ -44,13 +51,15 @@ struct EndpointRun: Sendable {
     }
 
     func answer(_ request: HTTPRequest, of app: DeployedApp, _ target: Target) async throws -> HTTPResponse {
-        try EndpointValidation(app: app.definition).check(request, target.endpoint)
         guard let function = app.definition.function(target.endpoint.functionName) else {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(target.endpoint.functionName)'")
         }
-        let user =
-            function.runsAsCaller
-            ? try await functions.present(request.caller(of: app.id, access: access), of: app.definition) : nil
+        let caller = function.runsAsCaller ? try request.caller(of: app.id, access: access) : nil
+        // Before the secret is compared, so that guesses are limited, too.
+        try limits.spend(app: app.id, endpoint: target.name, user: caller?.id, request)
+        try EndpointValidation(app: app.definition).check(request, target.endpoint)
+        var user: RuleUser?
+        if let caller { user = try await functions.present(caller, of: app.definition) }
         var description = request.description(service: target.service, action: target.action ?? function.name)
         if let host = request.headers["host"] {
             description["webhookUrl"] = .string("\(request.scheme)://\(host)\(request.path)")
