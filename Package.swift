@@ -139,7 +139,7 @@ let libraries: [Target] = [
         "ChangeStream",
         [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
-            "Logging", "Metrics", "Postgres", "QueryLanguage",
+            "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine",
         ]),
     library(
         "Functions",
@@ -149,8 +149,10 @@ let libraries: [Target] = [
         ]),
     library(
         "Grants",
-        ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres"],
-        embedding: ["Migrations"]),
+        [
+            "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "SyncEngine",
+        ], embedding: ["Migrations"]),
     library("Presence", ["Redis", "Texts"], embedding: ["Scripts"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Texts"]),
     library(

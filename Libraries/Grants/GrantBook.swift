@@ -7,6 +7,7 @@ public import Lifecycle
 public import Logging
 import Metrics
 public import Postgres
+public import SyncEngine
 
 /// The grants of a service's users: read from Postgres, requested from permissions where there is none, and followed on the topic as long
 /// as they are in use.
@@ -15,17 +16,12 @@ public final class GrantBook: Service {
     /// revocation comes an answer that is due when the follower has stopped.
     public typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
-    private struct State {
-        var observers: [ExactText: [Int: Observer]] = [:]
-        var nextID = 0
-    }
-
     private let client: PostgresClient
     private let producer: EventProducer
     private let instance: String
     private let lease: GrantLease?
     private let logger: Logger
-    private let state = Locked(State())
+    private let followers = Locked(GrantFollowers<Observer>())
     private let background = BackgroundTasks()
     private let budget: Locked<QuestionBudget>
 
@@ -53,30 +49,18 @@ public final class GrantBook: Service {
     }
 
     /// Identifies one call of ``follow(app:user:partition:_:)``, to end it.
-    public struct Following: Sendable {
-        fileprivate let keys: [String]
-        fileprivate let id: Int
-    }
+    public typealias Following = GrantFollowers<Observer>.Following
 
     /// Follows the grants of a user to a partition: the user's own and those for all users. Call it before the first read of a
     /// grant, so that no change is missed in between.
     public func follow(app: String, user: String, partition: Partition, _ observer: @escaping Observer) -> Following {
-        let keys = [user, EventKey.everyone].map { GrantsEvent.key(app: app, user: $0, partition: partition) }
-        return state.withLock { state in
-            state.nextID += 1
-            for key in keys { state.observers[key, default: [:]][state.nextID] = observer }
-            return Following(keys: keys, id: state.nextID)
+        let keys = [user, EventKey.everyone].map {
+            ExactText(GrantsEvent.key(app: app, user: $0, partition: partition))
         }
+        return followers.withLock { $0.follow(keys, observer) }
     }
 
-    public func stop(_ following: Following) {
-        state.withLock { state in
-            for key in following.keys {
-                state.observers[key]?[following.id] = nil
-                if state.observers[key]?.isEmpty == true { state.observers[key] = nil }
-            }
-        }
-    }
+    public func stop(_ following: Following) { followers.withLock { $0.stop(following) } }
 
     /// Handles events of the topic.
     public func handle(_ events: [RawEvent<GrantsEvent>]) {
@@ -85,7 +69,7 @@ public final class GrantBook: Service {
                 switch try event.decoded().payload {
                 case .heartbeat(let beat): lease?.renew(beat)
                 case .grant(let grant):
-                    let observers = state.withLock { $0.observers[event.key].map { Array($0.values) } ?? [] }
+                    let observers = followers.withLock { $0.observers(of: ExactText(event.key)) }
                     let answer = lease.flatMap { lease in
                         grant.isFence
                             ? self.answer(

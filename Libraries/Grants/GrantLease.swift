@@ -2,10 +2,11 @@ public import DocumentModel
 import EventLoop
 public import EventTopics
 import Foundation
+import SyncEngine
 import Synchronization
 
 /// How long this gateway may serve by its grants: as long as it receives heartbeats of permissions on every Kafka partition of the
-/// grants.
+/// grants (`ServingLease`).
 ///
 /// A gateway that has read a heartbeat has read every revocation before it. So a gateway that is cut off from the topic, suspended
 /// or too slow stops serving by itself, and after waiting as long as a heartbeat is valid, permissions knows that no gateway serves
@@ -13,34 +14,13 @@ import Synchronization
 ///
 /// A deadline counts from the time when the heartbeat was sent, on a clock that continues while the machine sleeps.
 public final class GrantLease: Sendable {
-    private struct Source {
-        /// The deadline that applies.
-        var deadline: Duration = .zero
-        /// The newest deadline that was read, which applies once all revocations before it are carried out.
-        var latest: Duration = .zero
-        var openFences = 0
-    }
-
-    private struct State {
-        var sources: [Int32: Source] = [:]
-        var sourceCount: Int?
-        var registered: Duration = .zero
-        var isEnded = false
-
-        /// The earliest deadline of all sources and the registration.
-        var deadline: Duration {
-            guard !isEnded, let sourceCount, sources.count >= sourceCount else { return .zero }
-            return sources.values.reduce(registered) { min($0, $1.deadline) }
-        }
-    }
-
-    /// One that nothing was heard of yet.
     private let clock: WallClock
 
+    /// A lease of which nothing was heard yet.
     /// - Parameter clock: What the age of a heartbeat is measured with; it should agree with that of permissions.
     public init(clock: WallClock = .system) { self.clock = clock }
 
-    private let state = Locked(State())
+    private let state = Locked(ServingLease())
     /// The deadline in nanoseconds of `now`, read at every flush.
     private let deadline = Atomic<Int64>(0)
     private let wasMissed = Atomic<Bool>(false)
@@ -62,42 +42,33 @@ public final class GrantLease: Sendable {
     public func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
 
     /// Ends the lease permanently, because the gateway stops.
-    public func end() { change { $0.isEnded = true } }
+    public func end() { change { $0.end() } }
 
     /// Sets the topic's number of partitions: a heartbeat is needed from each.
-    public func follow(partitions: Int) { change { $0.sourceCount = partitions } }
+    public func follow(partitions: Int) { change { $0.follow(partitions: partitions) } }
 
     /// Extends the lease with a heartbeat that was read.
     public func renew(_ beat: GrantHeartbeat) {
         // The steady clock is read first: the time between the two readings makes the lease shorter, not longer.
         let now = Self.now
-        let age = Duration.milliseconds(clock.now() - beat.time)
-        let deadline = now + .milliseconds(beat.validFor) - max(age, .zero)
-        change { state in
-            var source = state.sources[beat.kafkaPartition] ?? Source()
-            source.latest = max(source.latest, deadline)
-            if source.openFences == 0 { source.deadline = source.latest }
-            state.sources[beat.kafkaPartition] = source
+        let wallTime = clock.now()
+        change {
+            $0.renew(
+                partition: beat.kafkaPartition, sentAt: beat.time, validFor: beat.validFor, now: now, wallTime: wallTime
+            )
         }
     }
 
     /// Records that the gateway may serve for this long after its registration.
-    public func registered(for validity: Duration) { change { $0.registered = Self.now + validity } }
+    public func registered(for validity: Duration) { change { $0.registered(until: Self.now + validity) } }
 
     /// Records that a revocation was read and isn't carried out yet: heartbeats behind it don't count until then.
-    public func fenceBegan(on partition: Int32) { change { $0.sources[partition, default: Source()].openFences += 1 } }
+    public func fenceBegan(on partition: Int32) { change { $0.fenceBegan(on: partition) } }
 
     /// Records that a revocation is carried out.
-    public func fenceEnded(on partition: Int32) {
-        change { state in
-            guard var source = state.sources[partition] else { return }
-            source.openFences -= 1
-            if source.openFences == 0 { source.deadline = source.latest }
-            state.sources[partition] = source
-        }
-    }
+    public func fenceEnded(on partition: Int32) { change { $0.fenceEnded(on: partition) } }
 
-    private func change(_ body: (inout State) -> Void) {
+    private func change(_ body: (inout ServingLease) -> Void) {
         state.withLock { state in
             body(&state)
             let former = deadline.exchange(Self.nanoseconds(state.deadline), ordering: .acquiringAndReleasing)

@@ -8,6 +8,7 @@ public import Lifecycle
 public import Logging
 import Metrics
 import Postgres
+import SyncEngine
 
 /// Publishes change rows to the topic `document-changes`, each partition's in the order of revisions.
 ///
@@ -315,8 +316,7 @@ public final class OutboxRelay: Service {
         return read
     }
 
-    /// Sends the rows, and records in `positions` how far each partition is published: up to the first message that the broker
-    /// hasn't acknowledged.
+    /// Sends the rows, and records in `positions` how far each partition is published.
     private func send(
         _ read: [(partition: PartitionKey, rows: [ChangeRow])], positions: inout [PartitionKey: Revision]
     ) async throws {
@@ -337,11 +337,7 @@ public final class OutboxRelay: Service {
         for place in failures.filter({ $0.value.code == .messageTooLarge }).keys.sorted() {
             failures[place] = try await resend(records[place], of: sources[place].row)
         }
-        var stopped: Set<PartitionKey> = []
-        for (place, (partition, row)) in sources.enumerated() {
-            if failures[place] != nil { stopped.insert(partition) }
-            if !stopped.contains(partition) { positions[partition] = row.revision }
-        }
+        positions = RelayState.positions(of: sources.map { ($0.partition, $0.row.revision) }) { failures[$0] == nil }
         metrics.published.increment(by: records.count - failures.count)
         // The messages that the broker has acknowledged still count: `positions` has them.
         if let failure = failures.min(by: { $0.key < $1.key }) { throw Refused(error: failure.value) }

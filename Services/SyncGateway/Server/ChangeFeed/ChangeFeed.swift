@@ -66,45 +66,28 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// One frame for each run of consecutive revisions.
     private func frames(of events: [DocumentChangesEvent], in key: FeedKey) -> [Frame] {
-        var frames: [Frame] = []
-        var run: [ChangeEvent] = []
-        func finishRun() {
-            if let first = run.first, let last = run.last {
-                frames.append(encode(run, from: first, to: last, in: key))
-            }
-            run = []
-        }
-        for event in events {
+        let messages = events.lazy.map { event -> FeedRun<ChangeEvent>.Message in
             if case .change(let change) = event {
-                if let last = run.last,
-                    change.revision.epoch != last.revision.epoch || change.revision.number != last.revision.number + 1
-                {
-                    finishRun()
-                }
-                run.append(change)
+                .change(change, change.revision)
             } else {
-                finishRun()
-                frames.append(Self.announcement(of: event.revision))
+                .announcement(event.revision)
             }
         }
-        finishRun()
-        return frames
-    }
-
-    /// A frame that doesn't continue the one before: a subscription that hasn't reached its revision detects a gap, and catches up.
-    /// For changes that are too large for the topic, and for heads.
-    private static func announcement(of revision: Revision) -> Frame {
-        Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
+        return FeedRun.runs(of: messages).map { run in
+            switch run {
+            case .changes(let changes, let from, let to): encode(changes, from: from, to: to, in: key)
+            case .announcement(let revision):
+                Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
+            }
+        }
     }
 
     /// A change in a collection that is no longer synced takes its revision, but isn't sent to devices, except that a document has left
     /// the partition: devices may have it.
     private func encode(
-        _ changes: [ChangeEvent], from first: ChangeEvent, to last: ChangeEvent, in key: FeedKey
+        _ changes: [ChangeEvent], from: Revision, to: Revision, in key: FeedKey
     ) -> Frame {
-        let from = Revision(epoch: first.revision.epoch, number: first.revision.number - 1)
         var encoder = DownloadEncoder(partition: key.partition, from: from)
         var body: [UInt8] = []
         for change in changes where change.operationType == .delete || syncs(key.app, change.namespace) {
@@ -122,9 +105,9 @@ final class ChangeFeed: Sendable {
                     incarnation: change.incarnation, origin: origin)
             }
         }
-        let bytes = encoder.finish(to: last.revision)
+        let bytes = encoder.finish(to: to)
         return Frame(
-            from: from, to: last.revision, byteCount: bytes.count,
+            from: from, to: to, byteCount: bytes.count,
             payload: .frame(WebSocketFrame(.text, bytes, isCompressible: bytes.count >= Self.compressibleBytes)))
     }
 }

@@ -25,9 +25,7 @@ final class PartitionSubscription: @unchecked Sendable {
     private let token: ResumeToken?
     private var machine: SubscriptionStateMachine<FeedPayload>?
     private var following: GrantBook.Following?
-    private var grantVersion: Revision?
-    /// When the grant expires, in milliseconds since 1970; `nil` when it is valid until it is replaced.
-    private var grantExpiry: Int64?
+    private var grant = StandingGrant()
     private var isEnded = false
 
     /// - Parameters:
@@ -73,7 +71,7 @@ final class PartitionSubscription: @unchecked Sendable {
 
     /// The gateway's lease, or the grant, has expired or is valid again.
     func rightsChanged() {
-        let holds = path.lease.mayServe() && grantExpiry.map { $0 > wallTime } ?? true
+        let holds = grant.holds(leaseIsValid: path.lease.mayServe(), now: wallTime)
         perform((holds ? machine?.resume(queued: session.queuedBytes) : machine?.suspend()) ?? [])
         // What was queued before is sent soon, or the socket is reset.
         if !holds { session.whenDrained {} }
@@ -131,7 +129,7 @@ final class PartitionSubscription: @unchecked Sendable {
         // Until the session has sent what it had of the partition: it has to answer for that.
         following = path.grants.follow(app: app, user: user, partition: partition) { [self] grant, answer in
             loop.execute {
-                self.grantChanged(grant)
+                self.heard(grant)
                 if let answer { self.session.whenDrained { answer.stopped() } }
             }
         }
@@ -139,7 +137,7 @@ final class PartitionSubscription: @unchecked Sendable {
             do {
                 let grant = try await path.grants.resolve(
                     app: app, user: user, device: device, partition: partition, claims: RuleUser(claims).claims)
-                if let grant { grantChanged(grant) } else { perform(machine?.grantUnavailable() ?? []) }
+                if let grant { read(grant) } else { perform(machine?.grantUnavailable() ?? []) }
             } catch let exceeded as QuestionBudget.Exceeded {
                 refuse(exceeded)
             }
@@ -156,17 +154,25 @@ final class PartitionSubscription: @unchecked Sendable {
         end()
     }
 
-    /// Takes a grant, unless a newer one is known.
-    private func grantChanged(_ grant: Grant) {
-        guard !isEnded else { return }
-        if let grantVersion, grant.version < grantVersion { return }
-        grantVersion = grant.version
-        grantExpiry = grant.expires
+    /// Takes a grant that was read from Postgres, or the refusal of a question.
+    private func read(_ grant: Grant) {
+        guard !isEnded, self.grant.take(version: grant.version, expires: grant.expires) else { return }
+        changed(to: grant)
+    }
+
+    /// Takes a grant that came by the topic.
+    private func heard(_ grant: Grant) {
+        guard !isEnded, self.grant.hear(Access(grant.access), version: grant.version, expires: grant.expires)
+        else { return }
+        changed(to: grant)
+    }
+
+    private func changed(to grant: Grant) {
         if let expiry = grant.expires, grant.access != .none {
             session.shard.expiries.schedule(self, at: expiry - Self.renewalLead)
         }
         rightsChanged()
-        perform(machine?.granted(Access(rawValue: grant.access.rawValue) ?? .none) ?? [])
+        perform(machine?.granted(Access(grant.access)) ?? [])
     }
 
     /// How long before its expiry a grant is requested again, and the interval of the requests without an answer, in
@@ -178,7 +184,7 @@ final class PartitionSubscription: @unchecked Sendable {
     ///
     /// - Parameter asked: The pairs that were already requested in this round.
     func renewalDue(asked: inout Set<ExactText>) {
-        guard !isEnded, let expiry = grantExpiry, expiry - Self.renewalLead <= wallTime, let claims = session.claims
+        guard !isEnded, let expiry = grant.expiry, expiry - Self.renewalLead <= wallTime, let claims = session.claims
         else { return }
         rightsChanged()
         let isExpired = expiry <= wallTime
@@ -271,4 +277,8 @@ final class PartitionSubscription: @unchecked Sendable {
             }
         }
     }
+}
+
+extension Access {
+    init(_ access: Grant.Access) { self = Access(rawValue: access.rawValue) ?? .none }
 }

@@ -1,0 +1,66 @@
+/// Until when a gateway may serve by its grants, as a value: the gateway needs heartbeats from every Kafka partition of the grants,
+/// and its place in the registry.
+///
+/// A gateway that has read a heartbeat has read every revocation before it. A heartbeat counts from when it was sent, but takes effect
+/// only after the revocations in front of it are carried out.
+///
+/// Deadlines are on a steady clock of the gateway.
+public struct ServingLease: Sendable {
+    private struct Source {
+        /// The deadline that applies.
+        var deadline: Duration = .zero
+        /// The newest deadline that was read, which applies once all revocations before it are carried out.
+        var latest: Duration = .zero
+        var openFences = 0
+    }
+
+    private var sources: [Int32: Source] = [:]
+    private var sourceCount: Int?
+    private var registered: Duration = .zero
+    private var isEnded = false
+
+    /// A lease of which nothing was heard yet.
+    public init() {}
+
+    /// The earliest deadline of all sources and the registration; zero while one is missing.
+    public var deadline: Duration {
+        guard !isEnded, let sourceCount, sources.count >= sourceCount else { return .zero }
+        return sources.values.reduce(registered) { min($0, $1.deadline) }
+    }
+
+    /// Ends the lease permanently, because the gateway stops.
+    public mutating func end() { isEnded = true }
+
+    /// Sets the topic's number of partitions: a heartbeat is needed from each.
+    public mutating func follow(partitions: Int) { sourceCount = partitions }
+
+    /// Records until when the gateway may serve by its registration.
+    public mutating func registered(until deadline: Duration) { registered = deadline }
+
+    /// Extends the lease with a heartbeat that was read.
+    ///
+    /// - Parameters:
+    ///   - partition: The Kafka partition that it came from.
+    ///   - sentAt: When it was sent, in milliseconds since 1970, by the sender's clock.
+    ///   - validFor: For how many milliseconds it is valid.
+    ///   - now: The steady clock. It is read before `wallTime`, so that the time between the two makes the lease shorter.
+    ///   - wallTime: The gateway's clock, in milliseconds since 1970.
+    public mutating func renew(partition: Int32, sentAt: Int64, validFor: Int64, now: Duration, wallTime: Int64) {
+        let age = max(wallTime - sentAt, 0)
+        var source = sources[partition] ?? Source()
+        source.latest = max(source.latest, now + .milliseconds(validFor) - .milliseconds(age))
+        if source.openFences == 0 { source.deadline = source.latest }
+        sources[partition] = source
+    }
+
+    /// Records that a revocation was read and isn't carried out yet: heartbeats behind it don't count until then.
+    public mutating func fenceBegan(on partition: Int32) { sources[partition, default: Source()].openFences += 1 }
+
+    /// Records that a revocation is carried out.
+    public mutating func fenceEnded(on partition: Int32) {
+        guard var source = sources[partition] else { return }
+        source.openFences -= 1
+        if source.openFences == 0 { source.deadline = source.latest }
+        sources[partition] = source
+    }
+}
