@@ -1,6 +1,9 @@
 public import DocumentModel
 
 /// The newest grant that a subscription knows.
+///
+/// The first one that gives access is read from Postgres. The topic may bring one late that was replaced long ago, also behind the
+/// revocation that replaced it, so what it says is taken only if it is newer than what is known, or takes access away.
 public struct StandingGrant: Sendable {
     /// The version of the grant; `nil` before the first.
     public private(set) var version: Revision?
@@ -22,7 +25,8 @@ public struct StandingGrant: Sendable {
     /// Takes a grant that came by the topic.
     /// - Returns: whether it counts.
     public mutating func hear(_ access: Access, version: Revision, expires: Int64?) -> Bool {
-        take(version: version, expires: expires)
+        guard self.version != nil || access == .none else { return false }
+        return take(version: version, expires: expires)
     }
 
     /// Whether the partition may be served now.
