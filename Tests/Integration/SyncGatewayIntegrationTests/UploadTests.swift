@@ -115,6 +115,30 @@ import Testing
         guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
     }
 
+    @Test func `the answer to an upload from before a partition was opened again doesn't close it`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        try await fixture.postgres.withTransaction { transaction in
+            // Counters can't be read: the answer has to wait.
+            try await transaction.execute("lock table partita.uploads in access exclusive mode")
+            try await device.upload(2, insert: "a-\(partition.text)", into: partition)
+            try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+            // Both have come.
+            try await device.send(.ping)
+            guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
+        }
+        guard case .subscribed(let subscribed) = try await device.next() else {
+            throw Device.Unexpected(what: "not opened again")
+        }
+        #expect(subscribed.lastVersion == 0)
+        #expect(try await device.download().catchUp?.isFinal == true)
+        try await device.upload(1, insert: "a-\(partition.text)", into: partition)
+        guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+    }
+
     @Test func `a version that is too old to be distinguished from others is refused`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()

@@ -254,7 +254,7 @@ final class DeviceSession: @unchecked Sendable {
                 upload: .init(
                     user: identity.user, device: identity.device, partition: upload.partition, changeset: changeset,
                     time: correction.corrected(changeset.clock, now: now), bytes: share),
-                session: self
+                session: self, subscription: subscriptions[upload.partition]
             ).start(on: socket.loop)
         }
     }
@@ -266,8 +266,12 @@ final class DeviceSession: @unchecked Sendable {
     }
 
     /// An upload can't be committed now: closes its partition; the device opens it again.
-    func closed(_ upload: Upload, _ report: GatewayFrame.ErrorReport) {
+    ///
+    /// - Parameter subscription: The one that was open when the upload came. When the device has opened the partition again since, it
+    ///   doesn't wait for the answer, and a report would say something wrong about what it has sent in the new subscription.
+    func closed(_ upload: Upload, of subscription: PartitionSubscription?, _ report: GatewayFrame.ErrorReport) {
         release(upload)
+        guard subscriptions[upload.partition] === subscription else { return }
         refuse(upload.partition, report)
     }
 

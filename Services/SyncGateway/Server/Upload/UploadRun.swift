@@ -8,6 +8,8 @@ import SyncProtocol
 struct UploadRun {
     let upload: Upload
     let session: DeviceSession
+    /// The subscription in which it was sent.
+    let subscription: PartitionSubscription?
 
     /// Starts the commit. Changesets are committed in the order in which they are started.
     func start(on loop: EventLoop) {
@@ -37,7 +39,7 @@ struct UploadRun {
     /// pause, and sends them again; its other partitions aren't affected.
     private func refuse(_ message: String) {
         session.closed(
-            upload,
+            upload, of: subscription,
             .init(
                 code: .unavailable, message: message, partition: upload.partition, retryAfter: DeviceSession.pause()))
     }
@@ -57,7 +59,7 @@ struct UploadRun {
         case .forked: session.answered(upload, .forked(partition: partition, version: version))
         case .outOfOrder(let expected):
             session.closed(
-                upload,
+                upload, of: subscription,
                 .init(
                     code: .versionGap, message: "version \(version) came where \(expected) was expected",
                     partition: partition))
