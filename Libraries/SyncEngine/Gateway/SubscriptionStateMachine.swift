@@ -11,6 +11,7 @@ import DocumentModel
 ///   from the feed.
 /// - Live frames continue the last chunk without a gap. Frames that come during a catch-up are held up to a bound; beyond it the
 ///   oldest are dropped, and another chunk is read for their changes.
+/// - Frames of an epoch before the subscription's are dropped.
 /// - When the socket's queue exceeds the window, nothing is sent; the device catches up from its position when the queue is empty.
 public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     /// What the owner has to do, in this order.
@@ -183,6 +184,9 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     ///
     /// - Parameter queued: Bytes that wait in the device's socket, without the frame.
     public mutating func received(_ frame: LiveFrame<Payload>, queued: Int) -> [Action] {
+        // What a former epoch kept is in every read since this one began. The rest was lost with the restore, and may still come by the
+        // topic, which wasn't restored.
+        guard frame.to.epoch >= epoch else { return [] }
         switch state {
         case .attaching, .catchingUp:
             held.append(frame, limit: window)

@@ -80,6 +80,21 @@ struct SubscriptionTests {
         #expect(machine.isLive)
     }
 
+    @Test func `a frame of a history that a restore has ended isn't sent to who was served since`() {
+        var machine = SubscriptionStateMachine<Int64>(
+            from: ResumePoint(revision: revision(0)), epoch: 2, window: 100)
+        _ = machine.start() + machine.granted(.read) + machine.attached(queued: 0)
+        // Both of the lost history; the topic still had them.
+        #expect(machine.received(frame(5, 6), queued: 0).isEmpty)
+        let read = CatchUpChunk<Int64>(
+            from: revision(0), to: revision(5), head: revision(5), count: 5, remaining: 5, lastVersion: 0, epoch: 2,
+            byteCount: 1, payload: 0)
+        #expect(texts(machine.chunkRead(read, queued: 0)).count == 2)
+        #expect(machine.isLive)
+        #expect(machine.received(frame(5, 7), queued: 0).isEmpty)
+        #expect(machine.sentTo == revision(5))
+    }
+
     @Test func `more live frames than can be held are fetched with another chunk`() {
         var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 10)
         _ = machine.start()
