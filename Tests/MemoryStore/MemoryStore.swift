@@ -16,6 +16,8 @@ public struct MemoryStore: Sendable {
         /// The partition's newest revision.
         public internal(set) var head: Revision
         public internal(set) var documents: [DocumentKey: StoredDocument] = [:]
+        /// Their texts.
+        fileprivate var bodies: [DocumentKey: [UInt8]] = [:]
         public internal(set) var tombstones: [DocumentKey: Tombstone] = [:]
         /// Deletions up to this revision have no tombstone any more.
         public internal(set) var tombstoneHorizon = EpochHistory.beginning
@@ -35,6 +37,9 @@ public struct MemoryStore: Sendable {
     private var counters: [UploadCounter.Key: UploadCounter] = [:]
     private var outcomes: [UploadCounter.Key: [Int64: UploadOutcome]] = [:]
 
+    /// The documents that batches have locked.
+    private var locked: Set<DocumentKey> = []
+
     public init(storage: AppStorage) { self.storage = storage }
 
     public subscript(partition: Partition) -> Contents {
@@ -51,6 +56,7 @@ public struct MemoryStore: Sendable {
         let next = epoch + 1
         self = backup
         epoch = next
+        locked = []
     }
 
     /// Drops the tombstones of a partition, as a store does with those that are old.
@@ -66,6 +72,22 @@ public struct MemoryStore: Sendable {
 
     // MARK: Writes
 
+    /// Uploads that are decided and not committed yet, as between the two round trips of the servers' transaction.
+    public struct Batch: Sendable {
+        fileprivate let uploads: [Upload]
+        fileprivate var decision: UploadDecision
+        /// The documents that it has locked, and those that didn't exist.
+        fileprivate var held: Set<DocumentKey> = []
+        fileprivate var absent: Set<DocumentKey> = []
+        /// The counters and heads that were read.
+        fileprivate var counters: [UploadCounter.Key: UploadCounter] = [:]
+        fileprivate var heads: [Partition: Revision] = [:]
+        fileprivate let epoch: Int32
+
+        /// The rights that what was accepted needs.
+        public var requiredGrants: Set<UploadDecision.GrantKey> { decision.requiredGrants }
+    }
+
     /// Commits uploads together, as one batch of the servers does.
     ///
     /// - Parameter mayWrite: whether a user may write a partition.
@@ -73,9 +95,45 @@ public struct MemoryStore: Sendable {
     public mutating func commit(
         _ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool = { _, _ in true }
     ) -> (results: [UploadResult?], changes: [Changes]) {
-        var decision = UploadDecision(storage: storage, count: uploads.count)
-        for (index, upload) in uploads.enumerated() { offer(upload, at: index, to: &decision, mayWrite) }
-        for (index, upload) in uploads.enumerated() { decision.apply(upload, at: index) }
+        guard let committed = finish(begin(uploads, mayWrite: mayWrite), mayWrite: mayWrite) else {
+            preconditionFailure("nothing happened in between that would make it begin again")
+        }
+        return committed
+    }
+
+    /// The first half of a commit: locks and reads what the uploads need, and decides about them.
+    public mutating func begin(_ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool) -> Batch {
+        var batch = Batch(
+            uploads: uploads, decision: UploadDecision(storage: storage, count: uploads.count), epoch: epoch)
+        for (index, upload) in uploads.enumerated() { offer(upload, at: index, to: &batch, mayWrite) }
+        locked.formUnion(batch.held)
+        for (index, upload) in uploads.enumerated() { batch.decision.apply(upload, at: index) }
+        return batch
+    }
+
+    /// The second half of a commit: checks what isn't locked again, and writes.
+    ///
+    /// - Parameter mayWrite: whether a user may write a partition now.
+    /// - Returns: `nil` when something has changed meanwhile: nothing is written, and the batch has to begin again.
+    public mutating func finish(
+        _ batch: Batch, mayWrite: (Partition, _ user: String) -> Bool
+    ) -> (results: [UploadResult?], changes: [Changes])? {
+        // A restore has ended its transaction.
+        guard batch.epoch == epoch else { return nil }
+        locked.subtract(batch.held)
+        let decision = batch.decision
+        let isStanding =
+            batch.counters.allSatisfy { key, read in
+                let present = counters[key] ?? UploadCounter()
+                return present.lastVersion == read.lastVersion && present.isClosed == read.isClosed
+            }
+            && batch.absent.allSatisfy { found($0.idText, of: $0.collection) == nil }
+            // What writes nothing names a head, and is decided again if it has moved: as if it had read later.
+            && (!decision.plan.isEmpty || batch.heads.allSatisfy { self[$0.key].head == $0.value })
+            && decision.requiredGrants.allSatisfy {
+                mayWrite(Partition(text: $0.partition.text), $0.user.text)
+            }
+        guard isStanding else { return nil }
         let (heads, changes) = write(decision.plan)
         for (key, counter) in decision.counters where counter.hasChanged {
             counters[key] = UploadCounter(
@@ -97,28 +155,42 @@ public struct MemoryStore: Sendable {
 
     /// Collects what a decision may need for an upload.
     private func offer(
-        _ upload: Upload, at index: Int, to decision: inout UploadDecision, _ mayWrite: (Partition, String) -> Bool
+        _ upload: Upload, at index: Int, to batch: inout Batch, _ mayWrite: (Partition, String) -> Bool
     ) {
-        if decision.counters[upload.counter] == nil {
-            decision.take(counters[upload.counter] ?? UploadCounter(), of: upload.counter)
+        if batch.decision.counters[upload.counter] == nil {
+            let counter = counters[upload.counter] ?? UploadCounter()
+            batch.decision.take(counter, of: upload.counter)
+            batch.counters[upload.counter] = counter
         }
-        decision.take(head: self[upload.partition].head, of: upload.partition)
+        let head = self[upload.partition].head
+        batch.decision.take(head: head, of: upload.partition)
+        batch.heads[upload.partition] = head
         var wanted = [upload.partition]
         for operation in upload.changeset.operations {
             if let id = operation.id.storableId {
                 let namespace = namespace(of: operation.collection)
-                decision.take(found(id, of: operation.collection), of: namespace, id: id)
+                let key = DocumentKey(collection: operation.collection, idText: id)
+                if locked.contains(key) {
+                    batch.decision.takeLocked(namespace, id: id)
+                } else {
+                    let found = found(id, of: operation.collection)
+                    if found == nil { batch.absent.insert(key) } else { batch.held.insert(key) }
+                    batch.decision.take(found, of: namespace, id: id)
+                }
             }
             if let target = storage.partitionKey.flatMap({ operation.target(by: $0) }) { wanted.append(target) }
         }
         for partition in wanted {
-            decision.take(
+            batch.decision.take(
                 mayWrite: mayWrite(partition, upload.user), .init(partition: partition, user: upload.user))
         }
-        if let version = decision.knownVersion(of: upload), let outcome = outcomes[upload.counter]?[version] {
-            decision.take(outcome, at: index)
+        if let version = batch.decision.knownVersion(of: upload), let outcome = outcomes[upload.counter]?[version] {
+            batch.decision.take(outcome, at: index)
         }
     }
+
+    /// Whether a batch has locked a document.
+    public func isLocked(_ key: DocumentKey) -> Bool { locked.contains(key) }
 
     private func namespace(of collection: String) -> ChangeEvent.Namespace {
         .init(database: storage.syncDatabase, collection: collection)
@@ -127,8 +199,8 @@ public struct MemoryStore: Sendable {
     private func found(_ id: String, of collection: String) -> WorkingDocument.State? {
         let key = DocumentKey(collection: collection, idText: id)
         for (partition, contents) in partitions {
-            guard let stored = contents.documents[key] else { continue }
-            return .init(partition: partition, stored: stored, body: body(of: stored.document))
+            guard let stored = contents.documents[key], let body = contents.bodies[key] else { continue }
+            return .init(partition: partition, stored: stored, body: body)
         }
         return nil
     }
@@ -178,6 +250,7 @@ public struct MemoryStore: Sendable {
                 changes[change.partition]?.changes.append(event)
                 if change.operation == .delete {
                     partitions[change.partition]?.documents[name] = nil
+                    partitions[change.partition]?.bodies[name] = nil
                     partitions[change.partition]?.tombstones[name] = Tombstone(
                         id: event.id, revision: event.revision, incarnation: event.incarnation)
                 }
@@ -186,6 +259,7 @@ public struct MemoryStore: Sendable {
             var stored = current.stored
             stored.mapRevisions { revision($0.number, in: current.partition, plan) }
             partitions[current.partition]?.documents[name] = stored
+            partitions[current.partition]?.bodies[name] = current.body
         }
         let sorted = changes.values.sorted { $0.partition.text < $1.partition.text }.map { part in
             var part = part

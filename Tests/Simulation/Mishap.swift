@@ -8,15 +8,19 @@ public enum Mishap: CaseIterable, Sendable {
     case deviceRestored
     /// A device's state is copied to another one, also while writes of it are unanswered, and both go on.
     case deviceCloned
-    /// A user's right is revoked, and granted again.
+    /// A user's right is revoked or lowered, and granted again; processes of permissions end.
     case revocation
-    /// A gateway's lease lapses, and is renewed.
+    /// A gateway is cut off from the grants until its lease has lapsed, or the loop of a session stands still.
     case suspension
+    /// A gateway ends, and another one takes its place.
+    case gatewayLost
+    /// Relays end or stand still, and others take over.
+    case relayHandOver
     /// Uploads of a lost connection are committed later.
     case straying
     /// The server drops the tombstones that it has.
     case tombstonesDropped
-    /// Frames of the feed are lost, and earlier ones come again.
+    /// Changes that the topic had are lost, and earlier ones come again.
     case feedFaults
     /// Documents move to another partition, which some users may write.
     case moves

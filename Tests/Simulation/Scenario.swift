@@ -47,7 +47,16 @@ public struct Scenario: Sendable {
             countsAll: true, expecting: [.restored, .sessionEnded, .catchUpResumed]),
         Scenario(
             "revocation", devices: 3, [.revocation, .straying, .suspension],
-            expecting: [.revoked, .rejected, .suspended]),
+            expecting: [.revoked, .rejected, .suspended, .receipt, .lapsed, .begunAgain]),
+        Scenario(
+            "rights", devices: 3, filled: 12, [.revocation, .suspension, .gatewayLost, .relayHandOver],
+            expecting: [.revoked, .receipt, .lapsed, .gatewayLost, .reset, .begunAgain]),
+        Scenario(
+            "gateways", devices: 4, filled: 12, [.gatewayLost, .feedFaults, .straying], countsAll: true,
+            expecting: [.gatewayLost, .feedLost, .feedRepeated, .straying, .answeredAgain]),
+        Scenario(
+            "hand-over", devices: 3, [.relayHandOver], countsAll: true,
+            expecting: [.relayLeads, .relayLost, .markRefused, .publishedAgain]),
         Scenario(
             "suspension", devices: 3, filled: 24, [.suspension, .feedFaults], countsAll: true,
             expecting: [.suspended, .lagged]),
@@ -63,8 +72,11 @@ public struct Scenario: Sendable {
             expecting: [.tombstonesDropped, .servedFromStart, .sessionEnded]),
         Scenario(
             "everything", devices: 4, readers: 1, filled: 12, Set(Mishap.allCases),
-            expecting: [.restored, .cloned, .revoked, .suspended, .tombstonesDropped, .moved]),
+            expecting: [.restored, .cloned, .revoked, .suspended, .moved, .gatewayLost, .receipt]),
     ]
+
+    /// Whether a gateway's lease may lapse.
+    var watchesLeases: Bool { !mishaps.isDisjoint(with: [.revocation, .suspension]) }
 
     /// How many steps a history has.
     public static let steps = 250

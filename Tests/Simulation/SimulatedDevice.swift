@@ -4,6 +4,7 @@ import SyncEngine
 /// A device in a few lines: the engine's bookkeeping and documents in dictionaries.
 struct SimulatedDevice: Sendable {
     var id: String
+    let user: String
     var partition = DevicePartition()
     private(set) var view: [DocumentKey: Document] = [:]
     private(set) var rejected: [Changeset] = []
@@ -21,7 +22,10 @@ struct SimulatedDevice: Sendable {
     /// Whether the gateway revoked the partition.
     var isRevoked = false
 
-    init(id: String) { self.id = id }
+    init(id: String, user: String) {
+        self.id = id
+        self.user = user
+    }
 
     func retained(after version: Int64) -> [Changeset] {
         retained.filter { $0.version > version }.sorted { $0.version < $1.version }

@@ -1,7 +1,7 @@
 import DocumentModel
 import SyncEngine
 
-/// One connection between a device and its gateway, with the frames in flight, which are lost with it.
+/// One connection between a device and its gateway: the gateway's session, its socket, and the frames in flight, which are lost with it.
 struct SimulatedLink: Sendable {
     enum Up {
         case subscribe(Revision, resume: String?)
@@ -19,25 +19,75 @@ struct SimulatedLink: Sendable {
         case revoked
     }
 
+    /// A changeset that the gateway has received.
+    struct Received {
+        let device: String
+        let changeset: Changeset
+        let time: HybridTime
+        /// The subscription in which it was sent.
+        let subscription: Int
+        /// Its commit, if that has begun.
+        var open: SimulatedServer.OpenUpload?
+    }
+
+    /// What waits until the kernel has taken everything that is queued.
+    enum Wait {
+        case nothing
+        case stopFollowing(GrantFollowers<SimulatedGateway.Follower>.Following)
+        /// A revocation is carried out.
+        case fence(Int)
+    }
+
+    /// What the session asks of its gateway.
+    enum Request {
+        case follow
+        case release(Wait)
+    }
+
+    /// What may happen on it next.
+    enum Choice {
+        case arriveUp, arriveDown, startRead, endRead, readGrant, answer, commit, flush
+    }
+
+    let id: Int
+    let user: String
+    /// The place of its gateway.
+    let gateway: Int
     var up: [Up] = []
+    /// The changesets that aren't committed yet.
+    var uploads: [Received] = []
     /// Answers to uploads that aren't sent yet: a committed changeset may reach its device by the feed before.
     var answers: [Down] = []
+    /// The socket's queue, and what the kernel has taken of it.
+    private(set) var queue: [Down] = []
     var down: [Down] = []
-    var subscription: SubscriptionStateMachine<Download>?
-    /// The position in the feed from which live frames are read; `nil` while the gateway isn't attached.
-    var feedPosition: Int?
-    /// What the user may do.
-    var access = Access.write
-    /// Whether the gateway's lease has lapsed.
-    var isSuspended = false
+    private(set) var machine: SubscriptionStateMachine<Download>?
+    /// The number of the subscription; every one of the connection has another.
+    private(set) var subscription = 0
+    private var standing = StandingGrant()
+    var following: GrantFollowers<SimulatedGateway.Follower>.Following?
+    private(set) var waits: [Wait] = []
+    var requests: [Request] = []
+    /// Whether live frames are received.
+    private(set) var isAttached = false
+    /// Whether the grant is being read, or permissions is asked for it.
+    var isReadingGrant = false
+    var isAsking = false
+    /// Whether the session's loop does nothing for now.
+    var isStuck = false
+    /// Whether the queue has documents.
+    private(set) var holdsData = false
+    /// Whether nothing is sent because the rights are unknown.
+    private var isSuspended = false
+    private var isRevoked = false
     /// The revisions after which chunks have to be read.
     var reading: [Revision] = []
     /// Chunks that were read, and haven't arrived yet.
     var late: [CatchUpChunk<Download>] = []
     /// The gateway has ended the session.
-    var isEnded = false
+    private(set) var isEnded = false
     /// What the gateway did that it never may.
-    var violations: [String] = []
+    private(set) var violations: [String] = []
     /// The revision up to which frames were sent since `subscribe`; `nil` before the first.
     private var sentTo: Revision?
     private var start = EpochHistory.beginning
@@ -47,31 +97,102 @@ struct SimulatedLink: Sendable {
     /// How many changes a chunk or a frame has at the most.
     static let largest = 5
 
-    var queued: Int {
-        down.reduce(0) { if case .download(let download) = $1 { $0 + max(download.changes.count, 1) } else { $0 } }
+    init(id: Int, user: String, gateway: Int) {
+        self.id = id
+        self.user = user
+        self.gateway = gateway
     }
+
+    /// How many changes wait in the socket.
+    private(set) var queued = 0
+
+    func choices(isReadingSlowly: Bool, isSlow: Bool) -> [Choice] {
+        var choices: [Choice] = []
+        if !up.isEmpty { choices.append(.arriveUp) }
+        if !down.isEmpty { choices.append(.arriveDown) }
+        if !reading.isEmpty { choices.append(.startRead) }
+        if !late.isEmpty, !isReadingSlowly { choices.append(.endRead) }
+        if isReadingGrant { choices.append(.readGrant) }
+        if !answers.isEmpty { choices.append(.answer) }
+        if !uploads.isEmpty { choices.append(.commit) }
+        if !queue.isEmpty, !isSlow { choices.append(.flush) }
+        return choices
+    }
+
+    // MARK: The subscription
+
+    /// Whether the gateway believes that the user may read.
+    var isServing: Bool { machine.map { $0.access != .none } ?? false }
 
     /// The device has asked for the partition.
-    mutating func subscribe(from point: ResumePoint, epoch: Int32, feedEnd: Int) {
+    mutating func subscribe(from point: ResumePoint, epoch: Int32, mayServe: Bool) {
+        unsubscribe()
         var machine = SubscriptionStateMachine<Download>(from: point, epoch: epoch, window: Self.window)
         var actions = machine.start()
+        isSuspended = !mayServe
         if isSuspended { actions += machine.suspend() }
-        subscription = machine
+        self.machine = machine
+        subscription += 1
+        standing = StandingGrant()
         (start, sentTo, reading, late) = (point.revision, nil, [], [])
-        perform(actions, feedEnd: feedEnd)
+        (isReadingGrant, isAsking, isRevoked) = (false, false, false)
+        perform(actions)
     }
 
-    mutating func perform(_ actions: [SubscriptionStateMachine<Download>.Action], feedEnd: Int) {
+    mutating func unsubscribe() { perform(machine?.unsubscribe() ?? []) }
+
+    /// Takes a grant that was read from Postgres.
+    mutating func read(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
+        if standing.take(version: grant.version, expires: nil) { changed(to: grant.access, mayServe: mayServe) }
+    }
+
+    /// Takes a grant that came by the topic.
+    mutating func hear(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
+        if standing.hear(grant.access, version: grant.version, expires: nil) {
+            changed(to: grant.access, mayServe: mayServe)
+        }
+        // The answer to a question says only that there is something to read.
+        guard isAsking else { return }
+        isAsking = false
+        if grant.access == .none { read(grant, mayServe: mayServe) } else { isReadingGrant = true }
+    }
+
+    private mutating func changed(to access: Access, mayServe: Bool) {
+        guard let machine, !machine.isClosed else { return }
+        rightsChanged(mayServe: mayServe)
+        perform(self.machine?.granted(access) ?? [])
+    }
+
+    /// The lease has lapsed, or is valid again.
+    mutating func rightsChanged(mayServe: Bool) {
+        guard machine != nil else { return }
+        isSuspended = !mayServe
+        if standing.holds(leaseIsValid: mayServe, now: 0) {
+            perform(machine?.resume(queued: queued) ?? [])
+        } else {
+            perform(machine?.suspend() ?? [])
+            whenDrained(.nothing)
+        }
+    }
+
+    mutating func received(_ frame: LiveFrame<Download>) { perform(machine?.received(frame, queued: queued) ?? []) }
+
+    mutating func chunkRead(_ chunk: CatchUpChunk<Download>) {
+        perform(machine?.chunkRead(chunk, queued: queued) ?? [])
+    }
+
+    private mutating func perform(_ actions: [SubscriptionStateMachine<Download>.Action]) {
         for action in actions {
             switch action {
-            case .requestGrant: perform(subscription?.granted(access) ?? [], feedEnd: feedEnd)
+            case .requestGrant:
+                requests.append(.follow)
+                isReadingGrant = true
             case .attach:
-                feedPosition = feedEnd
-                let queued = self.queued
-                perform(subscription?.attached(queued: queued) ?? [], feedEnd: feedEnd)
+                isAttached = true
+                perform(machine?.attached(queued: queued) ?? [])
             case .readChunk(let after, _): reading.append(after)
             case .sendSubscribed(let access, _, let lastVersion):
-                down.append(.subscribed(access, lastVersion: lastVersion))
+                queue(.subscribed(access, lastVersion: lastVersion))
             case .sendChunk(let chunk, let progress, let resume):
                 var download = chunk.payload
                 download.catchUp?.progress = progress
@@ -79,18 +200,29 @@ struct SimulatedLink: Sendable {
                 download.catchUp?.resume = resume?.text
                 send(download)
             case .sendFrame(let download): send(download)
-            case .sendAccess(let access): down.append(.access(access))
-            case .sendRevoked: down.append(.revoked)
-            case .sendUnavailable, .detach: feedPosition = nil
+            case .sendAccess(let access): queue(.access(access))
+            case .sendRevoked:
+                isRevoked = true
+                queue(.revoked)
+            case .detach, .sendUnavailable: detach()
             case .sendSuspended: break
             case .endSession: isEnded = true
             }
         }
     }
 
+    private mutating func detach() {
+        isAttached = false
+        (isReadingGrant, isAsking) = (false, false)
+        guard let following else { return }
+        self.following = nil
+        // Until then the session has to answer for what it had of the partition.
+        whenDrained(.stopFollowing(following))
+    }
+
     /// Sends changes, and checks that they continue what was sent, within the bounds, to somebody who may read them.
     private mutating func send(_ download: Download) {
-        if access == .none { violations.append("changes are sent after the right was revoked") }
+        if isRevoked { violations.append("changes are sent after the right was revoked") }
         if isSuspended { violations.append("changes are sent while the rights are unknown") }
         let before = sentTo ?? start
         if download.catchUp != nil {
@@ -100,7 +232,44 @@ struct SimulatedLink: Sendable {
             if download.to <= before { violations.append("a frame repeats \(download.to)") }
         }
         sentTo = download.to
-        down.append(.download(download))
+        holdsData = true
+        queued += Self.size(of: download)
+        queue(.download(download))
         if queued > Self.window + Self.largest { violations.append("\(queued) changes wait in the socket") }
+    }
+
+    private static func size(of download: Download) -> Int { max(download.changes.count, 1) }
+
+    // MARK: The socket
+
+    mutating func queue(_ frame: Down) { queue.append(frame) }
+
+    /// Gives the kernel the next frame.
+    mutating func flush() -> Down {
+        let frame = queue.removeFirst()
+        if case .download(let download) = frame { queued -= Self.size(of: download) }
+        down.append(frame)
+        guard queue.isEmpty else { return frame }
+        holdsData = false
+        releaseWaiting()
+        perform(machine?.drained() ?? [])
+        return frame
+    }
+
+    mutating func whenDrained(_ wait: Wait) {
+        if queue.isEmpty { requests.append(.release(wait)) } else { waits.append(wait) }
+    }
+
+    private mutating func releaseWaiting() {
+        requests += waits.map { .release($0) }
+        waits = []
+    }
+
+    /// The connection has ended.
+    mutating func end() {
+        queue = []
+        queued = 0
+        unsubscribe()
+        releaseWaiting()
     }
 }

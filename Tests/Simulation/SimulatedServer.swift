@@ -19,17 +19,39 @@ struct SimulatedServer: Sendable {
         document["forbidden"] == nil ? nil : .init(reason: "forbidden", path: "forbidden")
     }
 
+    /// What was committed together, as the change rows have it.
+    struct Commit: Sendable {
+        let from: Revision
+        let to: Revision
+        let changes: [DocumentChange]
+        /// Whether it is too large for the topic.
+        let isLarge: Bool
+    }
+
+    /// An upload whose commit has begun.
+    struct OpenUpload: Sendable {
+        fileprivate let upload: Upload
+        fileprivate let batch: MemoryStore.Batch
+        /// The partitions that the user might write when it began.
+        fileprivate let mayWrite: Set<Partition>
+    }
+
     private var store = MemoryStore(storage: storage)
-    /// Live frames, in the order of the topic. They outlive a restore: the topic isn't restored.
-    private(set) var feed: [LiveFrame<Download>] = []
+    /// The change rows, in the order of their revisions.
+    private(set) var commits: [Commit] = []
+    /// The revision up to which the relays have marked them as published.
+    private(set) var published = EpochHistory.beginning
     private(set) var history = EpochHistory(current: 1)
     /// What the documents have to be, by an independent reading of the rules.
     private var reference = ReferenceDocuments()
-    /// The changesets that were acknowledged, by their names and contents: what copies of a device write has one clock
-    /// sometimes.
-    private var applied: Set<String> = []
-    /// The devices whose user's right was revoked.
-    var forbidden: Set<String> = []
+    /// The changesets that were acknowledged.
+    private var applied: Set<Applied> = []
+
+    /// A changeset by its name and digest: what copies of a device write has one clock sometimes.
+    private struct Applied: Hashable {
+        let name: ChangesetName
+        let digest: UInt64
+    }
     /// What the server did that it never may.
     private(set) var violations: [String] = []
     /// What happened here, if it is recorded.
@@ -41,36 +63,55 @@ struct SimulatedServer: Sendable {
     var documents: [DocumentKey: StoredDocument] { store[Self.partition].documents }
     var head: Revision { store[Self.partition].head }
 
-    /// Each device has a user of its own.
-    func lastVersion(of device: String) -> Int64 { store.lastVersion(of: device, user: device, in: Self.partition) }
+    /// The user of a device, which stays the same when the device takes a new id.
+    static func user(of device: String) -> String { String(device.prefix { $0 != "'" && $0 != "/" }) }
 
-    /// Whether a device's user may write `elsewhere`.
-    static func mayLeave(_ device: String) -> Bool {
-        device.utf8.filter { $0 != UInt8(ascii: "'") }.last.map { $0 % 2 == 0 } ?? false
+    func lastVersion(of device: String) -> Int64 {
+        store.lastVersion(of: device, user: Self.user(of: device), in: Self.partition)
     }
+
+    /// Whether a user may write `elsewhere`.
+    static func mayLeave(_ user: String) -> Bool { user.utf8.last.map { $0 % 2 == 0 } ?? false }
 
     // MARK: Writes
 
-    mutating func commit(_ changeset: Changeset, device: String, at time: HybridTime) -> UploadResult {
+    /// Begins to commit a changeset: it is decided by what is there now.
+    /// - Parameter mayWrite: whether the device's user may write the partition now.
+    mutating func begin(_ changeset: Changeset, device: String, at time: HybridTime, mayWrite: Bool) -> OpenUpload {
         let upload = Upload(
-            user: device, device: device, partition: Self.partition, changeset: changeset, time: time)
-        let mayWrite = Set(
-            (forbidden.contains(device) ? [] : [Self.partition]) + (Self.mayLeave(device) ? [Self.elsewhere] : []))
-        let (results, changes) = store.commit([upload]) { partition, _ in mayWrite.contains(partition) }
-        if forbidden.contains(device)
-            || !Self.mayLeave(device) && changes.contains(where: { $0.partition == Self.elsewhere }),
-            changes.contains(where: { !$0.changes.isEmpty })
-        {
-            violations.append("\(device) wrote without a right")
+            user: Self.user(of: device), device: device, partition: Self.partition, changeset: changeset, time: time)
+        let partitions = Self.rights(of: upload.user, mayWrite: mayWrite)
+        let batch = store.begin([upload]) { partition, _ in partitions.contains(partition) }
+        if batch.requiredGrants.contains(where: { !partitions.contains(Partition(text: $0.partition.text)) }) {
+            violations.append("\(device)'s changeset is accepted without a right")
+        }
+        return OpenUpload(upload: upload, batch: batch, mayWrite: partitions)
+    }
+
+    private static func rights(of user: String, mayWrite: Bool) -> Set<Partition> {
+        Set((mayWrite ? [partition] : []) + (mayLeave(user) ? [elsewhere] : []))
+    }
+
+    /// Commits it, if what was decided still holds.
+    /// - Parameter mayWrite: whether the user may write the partition now.
+    /// - Returns: `nil` when it has to begin again.
+    mutating func finish(_ open: OpenUpload, mayWrite: Bool) -> UploadResult? {
+        let (upload, changeset) = (open.upload, open.upload.changeset)
+        let rights = Self.rights(of: upload.user, mayWrite: mayWrite)
+        guard
+            let (results, changes) = store.finish(open.batch, mayWrite: { partition, _ in rights.contains(partition) }),
+            let result = results[0]
+        else { return nil }
+        if let wrong = changes.first(where: { !$0.changes.isEmpty && !rights.contains($0.partition) }) {
+            violations.append("\(upload.device) wrote to \(wrong.partition.text) without a right")
         }
         publish(changes)
-        guard let result = results[0] else { preconditionFailure("nothing is locked, and nothing sent twice at once") }
-        calls?.append(.commit(upload, mayWrite: mayWrite, result))
+        calls?.append(.commit(upload, mayWrite: open.mayWrite, result))
         // A copy of a device may have given it another version. What is the same in all has the same effect in all.
         if case .acknowledged = result,
-            applied.insert("\(ChangesetName(changeset, device: device)) \(changeset.operations)").inserted
+            applied.insert(.init(name: ChangesetName(changeset, device: upload.device), digest: upload.digest)).inserted
         {
-            reference.apply(changeset, by: device, at: time, store: documents)
+            reference.apply(changeset, by: upload.device, at: upload.time, store: documents)
             violations += reference.differences(from: documents)
         }
         return result
@@ -78,25 +119,35 @@ struct SimulatedServer: Sendable {
 
     /// A write from the server's side, which always counts.
     mutating func set(_ field: String, _ value: Value, of key: DocumentKey, milliseconds: Int64) {
+        // It waits until the document is free, and then finds other work.
+        if store.isLocked(key) { return }
         publish(store.set(field, value, of: key, milliseconds: milliseconds))
         calls?.append(.set(field: field, value, of: key))
         reference.follow(documents)
     }
 
     private mutating func publish(_ all: [MemoryStore.Changes]) {
-        for changes in all where changes.partition == Self.partition {
-            let download = Download(from: changes.before, to: changes.after, changes: changes.changes)
-            feed.append(
-                LiveFrame(
-                    from: changes.before, to: changes.after, byteCount: changes.changes.count, payload: download))
+        for changes in all where changes.partition == Self.partition && !changes.changes.isEmpty {
+            // A single change now and then, so that a changeset isn't divided.
+            let isLarge = changes.changes.count == 1 && changes.after.number % 5 == 0
+            commits.append(
+                Commit(from: changes.before, to: changes.after, changes: changes.changes, isLarge: isLarge))
         }
     }
 
-    /// Publishes the head alone, as the relay does from time to time: a gateway that has lost frames notices it by this.
-    mutating func publishHead() {
-        feed.append(
-            LiveFrame(from: head, to: head, byteCount: 0, payload: Download(from: head, to: head, changes: [])))
+    // MARK: The outbox
+
+    /// The commits after a revision, or after what is marked as published.
+    func commits(after revision: Revision?, limit: Int) -> ArraySlice<Commit> {
+        let after = revision ?? published
+        let start = commits.lastIndex { $0.to <= after }.map { $0 + 1 } ?? 0
+        return commits[start...].prefix(limit)
     }
+
+    /// Whether something isn't marked as published.
+    var hasUnpublished: Bool { commits.last.map { $0.to > published } ?? false }
+
+    mutating func mark(_ revision: Revision) { published = max(published, revision) }
 
     // MARK: Reads
 
@@ -110,7 +161,8 @@ struct SimulatedServer: Sendable {
     }
 
     mutating func readChunk(after checkpoint: Revision, limit: Int, device: String) -> CatchUpChunk<Download> {
-        let chunk = store.chunk(of: Self.partition, from: checkpoint, limit: limit, device: device, user: device)
+        let chunk = store.chunk(
+            of: Self.partition, from: checkpoint, limit: limit, device: device, user: Self.user(of: device))
         calls?.append(.read(after: checkpoint, limit: limit, device: device, chunk))
         return chunk
     }
@@ -134,8 +186,6 @@ struct SimulatedServer: Sendable {
         store.restore(backup.store)
         self = backup
         self.store = store
-        feed = before.feed
-        forbidden = before.forbidden
         violations = before.violations
         calls = before.calls
         calls?.append(.restore)

@@ -6,6 +6,7 @@ extension SimulatedWorld {
     mutating func check() {
         violations += linkViolations + server.violations + devices.flatMap(\.violations)
         checkSchema()
+        checkPublishing()
         checkConvergence()
         checkIncrements()
         checkOwnWrites()
@@ -16,9 +17,10 @@ extension SimulatedWorld {
         }
     }
 
-    /// A copy of a device takes the other one's write for its own, until the server tells it.
+    /// A copy of a device takes the other one's write for its own, until the server tells it; and so does a device whose writes were
+    /// refused with a revocation, if one of them is committed later.
     private mutating func checkOwnWrites() {
-        guard scenario.mishaps.isDisjoint(with: [.deviceCloned, .deviceRestored]) else { return }
+        guard scenario.mishaps.isDisjoint(with: [.deviceCloned, .deviceRestored, .revocation]) else { return }
         for device in devices {
             // One that the server has rejected may be gone before the rejection arrives.
             let rejected = device.rejected.flatMap(Self.tokens)
@@ -38,6 +40,18 @@ extension SimulatedWorld {
         }
     }
 
+    /// What is marked as published was published, and a revocation has its receipt.
+    private mutating func checkPublishing() {
+        if let lost = server.commits.first(where: { $0.to <= server.published && !publishedTo.contains($0.to) }) {
+            violations.append("\(lost.to) is marked as published, and isn't")
+        }
+        // After a restore a relay may know of more than the rows have.
+        if server.hasUnpublished, scenario.mishaps.isDisjoint(with: [.serverRestored, .serverRestoredUnderSockets]) {
+            violations.append("what was committed isn't marked as published")
+        }
+        if permissions.hasOpenFences { violations.append("a revocation has no receipt") }
+    }
+
     /// Every device is done, and shows what the server has.
     private mutating func checkConvergence() {
         let expected = server.documents.mapValues(\.document)
@@ -45,6 +59,7 @@ extension SimulatedWorld {
             if !device.partition.pending.isEmpty || device.partition.checkpoint != server.head {
                 violations.append("\(device.id) is not done")
             }
+            if device.partition.access != .write { violations.append("\(device.id) doesn't know what it may do") }
             if device.view != expected { violations.append("\(device.id) shows something else than the server has") }
         }
     }

@@ -3,10 +3,11 @@ import SyncEngine
 
 /// What happens on connections.
 extension SimulatedWorld {
+    /// To any gateway.
     mutating func connect(_ index: Int) {
-        var link = SimulatedLink()
-        link.access = server.forbidden.contains(devices[index].id) ? .none : .write
-        links[index] = link
+        linkCount += 1
+        links[index] = SimulatedLink(
+            id: linkCount, user: devices[index].user, gateway: Int.random(in: gateways.indices, using: &generator))
         if !devices[index].isRevoked { open(index) }
     }
 
@@ -16,18 +17,27 @@ extension SimulatedWorld {
     }
 
     mutating func disconnect(_ index: Int) {
-        if let link = links[index] {
+        if var link = links[index] {
             if isTraced { trace.append("\(devices[index].id) is disconnected") }
             happened(.disconnected)
-            violations += link.violations.map { "\(devices[index].id): \($0)" }
+            // What the gateway has received it commits all the same.
+            strays += link.uploads
             if scenario.mishaps.contains(.straying), Bool.random(using: &generator) {
-                for case .upload(let changeset) in link.up {
-                    strays.append((devices[index].id, changeset, corrected(changeset, of: index)))
-                }
+                for case .upload(let changeset) in link.up { strays.append(received(changeset, of: index)) }
             }
+            link.end()
+            carryOut(&link)
+            violations += link.violations.map { "\(devices[index].id): \($0)" }
         }
         links[index] = nil
         devices[index].partition.disconnected()
+    }
+
+    /// A changeset that its gateway receives now.
+    private mutating func received(_ changeset: Changeset, of index: Int) -> SimulatedLink.Received {
+        .init(
+            device: devices[index].id, changeset: changeset, time: corrected(changeset, of: index),
+            subscription: links[index]?.subscription ?? 0)
     }
 
     /// The wall clock of a device, in milliseconds.
@@ -53,43 +63,54 @@ extension SimulatedWorld {
     ///
     /// - Returns: Whether there was anything.
     mutating func advance(_ index: Int, withFaults: Bool) -> Bool {
-        guard var link = links[index] else { return false }
-        if link.isEnded {
+        guard links[index]?.isStuck == false else { return false }
+        if links[index]?.isEnded == true {
             happened(.sessionEnded)
             disconnect(index)
             return true
         }
+        // A device that doesn't receive what was queued before a revocation is disconnected.
+        if withFaults, links[index]?.waits.isEmpty == false, Int.random(in: 0..<40, using: &generator) == 0 {
+            disconnect(index)
+            return true
+        }
         let uploads = devices[index].partition.takeUploads(window: 4)
-        link.up += uploads.map(SimulatedLink.Up.upload)
-        var choices: [Int] = []
-        if !link.up.isEmpty { choices.append(0) }
-        let isSlow = withFaults && index % 3 == 2 && Int.random(in: 0..<4, using: &generator) > 0
-        if !link.down.isEmpty, !isSlow { choices.append(1) }
-        if !link.reading.isEmpty { choices.append(2) }
+        if !uploads.isEmpty { links[index]?.up += uploads.map(SimulatedLink.Up.upload) }
         // The database may be slow, and the network of some devices.
-        if !link.late.isEmpty, !withFaults || Int.random(in: 0..<5, using: &generator) == 0 { choices.append(3) }
-        if let position = link.feedPosition, position < server.feed.count { choices.append(4) }
-        if !link.answers.isEmpty { choices.append(5) }
-        links[index] = link
-        guard let choice = choices.randomElement(using: &generator) else { return !uploads.isEmpty }
-        switch choice {
-        case 0: arriveUp(index)
-        case 1: arriveDown(index)
-        case 2: startRead(index)
-        case 3: endRead(index)
-        case 5:
-            let answer = link.answers.removeFirst()
-            link.down.append(answer)
-            links[index] = link
-        default: feed(index, withFaults: withFaults)
+        let isReadingSlowly = withFaults && Int.random(in: 0..<5, using: &generator) > 0
+        let isSlow = withFaults && index % 3 == 2 && Int.random(in: 0..<6, using: &generator) > 0
+        let choices = links[index]?.choices(isReadingSlowly: isReadingSlowly, isSlow: isSlow) ?? []
+        switch choices.randomElement(using: &generator) {
+        case nil: return false
+        case .arriveUp: arriveUp(index)
+        case .arriveDown: if let frame = links[index]?.down.removeFirst() { take(frame, by: index) }
+        case .startRead: startRead(index)
+        case .endRead: _ = change(index) { $0.chunkRead($0.late.removeFirst()) }
+        case .readGrant: readGrant(index)
+        case .answer: _ = change(index) { $0.queue($0.answers.removeFirst()) }
+        case .commit: commitNext(index)
+        case .flush: flush(index)
         }
         return true
     }
 
+    /// The kernel takes a frame, if the gateway may still send what it has queued.
+    private mutating func flush(_ index: Int) {
+        guard let link = links[index] else { return }
+        if link.holdsData, !gateways[link.gateway].isValid(at: time) {
+            happened(.reset)
+            return disconnect(index)
+        }
+        guard case .download = change(index, { $0.flush() }) else { return }
+        if permissions.isSealed(link.user) {
+            violations.append("\(devices[index].id) is sent changes after the receipt of its revocation")
+        }
+    }
+
     mutating func arriveUp(_ index: Int) {
-        guard var link = links[index] else { return }
+        guard let frame = links[index]?.up.removeFirst(), let place = links[index]?.gateway else { return }
         let device = devices[index].id
-        switch link.up.removeFirst() {
+        switch frame {
         case .subscribe(let checkpoint, let resume):
             let token = resume.flatMap { ResumeToken($0) }
             let point = server.resumePoint(for: checkpoint, resuming: token)
@@ -98,27 +119,45 @@ extension SimulatedWorld {
             }
             if point.revision.number == 0, checkpoint.number > 0 { happened(.servedFromStart) }
             if let token { happened(point.revision == token.revision ? .catchUpResumed : .catchUpAbandoned) }
-            link.subscribe(from: point, epoch: server.history.current, feedEnd: server.feed.count)
+            let mayServe = gateways[place].mayServe(at: time)
+            let epoch = server.history.current
+            _ = change(index) { $0.subscribe(from: point, epoch: epoch, mayServe: mayServe) }
         case .upload(let changeset):
-            if changeset.version <= server.lastVersion(of: device) { happened(.answeredAgain) }
-            switch commit(changeset, device: device, at: corrected(changeset, of: index)) {
-            case .acknowledged(let ack):
-                link.answers.append(.ack(version: changeset.version, ack.revision, ack.lost))
-                countMoves(changeset, isAccepted: true)
-            case .rejected(let rejection):
-                happened(.rejected)
-                countMoves(changeset, isAccepted: false)
-                link.answers.append(.rejected(version: changeset.version, rejection))
-            case .forked: link.answers.append(.forked(version: changeset.version))
-            case .outOfOrder:
-                happened(.versionGap)
-                guard let actions = link.subscription?.unsubscribe(), !actions.isEmpty else { break }
-                link.perform(actions, feedEnd: server.feed.count)
-                link.down += link.answers + [.gap]
+            let received = received(changeset, of: index)
+            links[index]?.uploads.append(received)
+        }
+    }
+
+    /// The gateway goes on with the first changeset that it has received.
+    private mutating func commitNext(_ index: Int) {
+        guard var received = links[index]?.uploads.first else { return }
+        let isAgain = received.changeset.version <= server.lastVersion(of: received.device)
+        let result = commit(&received)
+        guard let result else {
+            links[index]?.uploads[0] = received
+            return
+        }
+        links[index]?.uploads.removeFirst()
+        if isAgain { happened(.answeredAgain) }
+        let version = received.changeset.version
+        switch result {
+        case .acknowledged(let ack):
+            links[index]?.answers.append(.ack(version: version, ack.revision, ack.lost))
+            countMoves(received.changeset, isAccepted: true)
+        case .rejected(let rejection):
+            happened(.rejected)
+            countMoves(received.changeset, isAccepted: false)
+            links[index]?.answers.append(.rejected(version: version, rejection))
+        case .forked: links[index]?.answers.append(.forked(version: version))
+        case .outOfOrder:
+            happened(.versionGap)
+            _ = change(index) { link in
+                guard link.subscription == received.subscription, link.machine?.isClosed == false else { return }
+                link.unsubscribe()
+                for answer in link.answers + [.gap] { link.queue(answer) }
                 link.answers = []
             }
         }
-        links[index] = link
     }
 
     mutating func countMoves(_ changeset: Changeset, isAccepted: Bool) {
@@ -127,16 +166,6 @@ extension SimulatedWorld {
             return operators["$set"]?.documentValue?[SimulatedServer.partitionKey] != nil
         }
         if hasMove { happened(isAccepted ? .moved : .moveRefused) }
-    }
-
-    mutating func arriveDown(_ index: Int) {
-        guard var link = links[index] else { return }
-        let frame = link.down.removeFirst()
-        if link.down.isEmpty {
-            link.perform(link.subscription?.drained() ?? [], feedEnd: server.feed.count)
-        }
-        links[index] = link
-        take(frame, by: index)
     }
 
     mutating func take(_ frame: SimulatedLink.Down, by index: Int) {
@@ -151,9 +180,7 @@ extension SimulatedWorld {
         guard devices[index].partition.isForked, devices[index].partition.isReadyToFork else { return }
         if isTraced { trace.append("\(device.id) takes a new id") }
         happened(.forked)
-        let isForbidden = server.forbidden.remove(device.id) != nil
         devices[index].id += "'"
-        if isForbidden { server.forbidden.insert(devices[index].id) }
         devices[index].perform(devices[index].partition.fork())
         if !devices[index].showsOwnWrites { violations.append("\(device.id) took a new id and hides its own writes") }
         disconnect(index)
@@ -190,9 +217,7 @@ extension SimulatedWorld {
             open(index)
         case .revoked:
             let effects = devices[index].partition.revoke(.init(code: .notPermitted, reason: "revoked"))
-            // Granted again in between: the app opens the partition again.
-            devices[index].isRevoked = server.forbidden.contains(device.id)
-            if !devices[index].isRevoked { open(index) }
+            devices[index].isRevoked = true
             return effects
         }
         return []
@@ -203,39 +228,6 @@ extension SimulatedWorld {
         guard let after = links[index]?.reading.removeFirst() else { return }
         let limit = Int.random(in: 1...SimulatedLink.largest, using: &generator)
         links[index]?.late.append(server.readChunk(after: after, limit: limit, device: devices[index].id))
-    }
-
-    mutating func endRead(_ index: Int) {
-        guard var link = links[index] else { return }
-        let chunk = link.late.removeFirst()
-        let queued = link.queued
-        link.perform(link.subscription?.chunkRead(chunk, queued: queued) ?? [], feedEnd: server.feed.count)
-        links[index] = link
-    }
-
-    mutating func feed(_ index: Int, withFaults: Bool) {
-        guard var link = links[index], var position = link.feedPosition else { return }
-        if withFaults, scenario.mishaps.contains(.feedFaults) {
-            switch Int.random(in: 0..<8, using: &generator) {
-            case 0:
-                link.feedPosition = position + 1
-                happened(.feedLost)
-                return links[index] = link
-            case 1:
-                // Another relay has published what this one had published already.
-                position = max(position - Int.random(in: 1...5, using: &generator), 0)
-                happened(.feedRepeated)
-            default: break
-            }
-        }
-        let frame = server.feed[position]
-        // The feed delivers at least once: sometimes it doesn't advance.
-        if !withFaults || Int.random(in: 0..<8, using: &generator) > 0 { link.feedPosition = position + 1 }
-        let queued = link.queued
-        let wasLive = link.subscription?.isLive ?? false
-        link.perform(link.subscription?.received(frame, queued: queued) ?? [], feedEnd: server.feed.count)
-        if wasLive && link.subscription?.isLive == false { happened(.lagged) }
-        links[index] = link
     }
 
     /// What the connections found until now.

@@ -8,8 +8,16 @@ extension SimulatedWorld {
             if isTraced { trace.append("the server is backed up at \(server.head)") }
             return backup = server.backUp()
         }
+        // What is lost may be on its way to the gateways, and stay there for long.
+        for _ in 0..<2 {
+            writeOnServer()
+            for place in relays.indices { for _ in 0..<4 { _ = advance(relay: place, withFaults: true) } }
+        }
+        for place in gateways.indices where Bool.random(using: &generator) { gateways[place].isBehind = true }
         if !underSockets { for index in devices.indices { disconnect(index) } }
+        // Their transactions have ended.
         strays = []
+        for index in links.indices where links[index]?.uploads.isEmpty == false { links[index]?.uploads[0].open = nil }
         server.restore(backup)
         if isTraced { trace.append("the server is restored to \(server.head)") }
         happened(.restored)
@@ -30,7 +38,7 @@ extension SimulatedWorld {
 
     mutating func reinstall(_ index: Int) {
         disconnect(index)
-        devices[index] = SimulatedDevice(id: devices[index].id)
+        devices[index] = SimulatedDevice(id: devices[index].id, user: devices[index].user)
         connect(index)
     }
 
@@ -45,49 +53,62 @@ extension SimulatedWorld {
         happened(.cloned)
     }
 
-    mutating func forbid(_ index: Int) {
-        server.forbidden.insert(devices[index].id)
-        if isTraced { trace.append("\(devices[index].id) is revoked") }
+    /// A user's right changes, or a process of permissions ends or stands still.
+    mutating func decideAgain(_ index: Int) {
+        let process = Int.random(in: 0..<SimulatedPermissions.processes, using: &generator)
+        switch Int.random(in: 0..<12, using: &generator) {
+        case 0: return permissions.die(process)
+        case 1...3: return permissions.stopOrContinue(process)
+        case 4...5: return tryAgain(index)
+        case 6: return revokeUnpublished(devices[index].user)
+        case 7: return permissions.continueAll()
+        default: break
+        }
+        let before = permissions.grant(of: devices[index].user)?.access ?? .none
+        let access: Access = [.none, .none, .read, .write, .write].randomElement(using: &generator) ?? .none
+        if isTraced { trace.append("\(devices[index].user) may \(access.rawValue)") }
+        permissions.decide(access, for: devices[index].user, by: process)
+        if access == .none, before != .none { happened(.revoked) }
+    }
+
+    /// A process stands still with a grant that it has committed and not published, and another one revokes it.
+    private mutating func revokeUnpublished(_ user: String) {
+        let access: Access = permissions.mayWrite(user) ? .read : .write
+        if isTraced { trace.append("\(user) may \(access.rawValue), which is published late, and then none") }
+        permissions.decide(access, for: user, by: 0)
+        permissions.stopOrContinue(0)
+        permissions.decide(.none, for: user, by: 1)
         happened(.revoked)
-        guard var link = links[index] else { return }
-        link.access = .none
-        link.perform(link.subscription?.revoked(reason: "notPermitted") ?? [], feedEnd: server.feed.count)
-        links[index] = link
     }
 
-    mutating func permit(_ index: Int) {
-        server.forbidden.remove(devices[index].id)
-        links[index]?.access = .write
-        if devices[index].isRevoked, links[index] != nil { open(index) }
+    /// The app opens a partition again that was revoked.
+    mutating func tryAgain(_ index: Int) {
+        guard devices[index].isRevoked, links[index] != nil else { return }
         devices[index].isRevoked = false
-    }
-
-    mutating func suspend(_ index: Int) {
-        guard var link = links[index] else { return }
-        if isTraced { trace.append("\(devices[index].id) is suspended") }
-        happened(.suspended)
-        link.perform(link.subscription?.suspend() ?? [], feedEnd: server.feed.count)
-        link.isSuspended = true
-        links[index] = link
-    }
-
-    mutating func resume(_ index: Int) {
-        guard var link = links[index], link.isSuspended else { return }
-        if isTraced { trace.append("\(devices[index].id) is resumed") }
-        link.isSuspended = false
-        let queued = link.queued
-        link.perform(link.subscription?.resume(queued: queued) ?? [], feedEnd: server.feed.count)
-        links[index] = link
+        open(index)
     }
 
     mutating func commitStray() {
-        let stray = strays.removeFirst()
+        var stray = strays.removeFirst()
         happened(.straying)
-        _ = commit(stray.changeset, device: stray.device, at: stray.time)
+        if commit(&stray) == nil { strays.append(stray) }
     }
 
-    mutating func commit(_ changeset: Changeset, device: String, at time: HybridTime) -> UploadResult {
-        let result = server.commit(changeset, device: device, at: time)
+    /// Begins the commit of a changeset, or completes it.
+    /// - Returns: `nil` when it isn't complete.
+    mutating func commit(_ received: inout SimulatedLink.Received) -> UploadResult? {
+        let (changeset, device) = (received.changeset, received.device)
+        let mayWrite = permissions.mayWrite(SimulatedServer.user(of: device))
+        guard let open = received.open else {
+            received.open = server.begin(changeset, device: device, at: received.time, mayWrite: mayWrite)
+            return Bool.random(using: &generator) ? nil : commit(&received)
+        }
+        received.open = nil
+        guard let result = server.finish(open, mayWrite: mayWrite) else {
+            if isTraced { trace.append("\(device) uploads \(changeset.version): it begins again") }
+            happened(.begunAgain)
+            return nil
+        }
         if isTraced { trace.append("\(device) uploads \(changeset.version): \(result), the head is \(server.head)") }
         if case .acknowledged(let acknowledgement) = result {
             let count = changeset.operations.count { $0.key == Self.tally }

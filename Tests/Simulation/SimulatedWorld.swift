@@ -1,10 +1,26 @@
 import DocumentModel
 import SyncEngine
 
-/// Devices, one server, and everything that can happen between them, in an order that numbers decide.
+/// Devices, gateways, relays, permissions, one store, and everything that can happen between them, in an order that numbers decide.
 public struct SimulatedWorld: Sendable {
     var server: SimulatedServer
     var devices: [SimulatedDevice]
+    var permissions: SimulatedPermissions
+    var gateways: [SimulatedGateway] = []
+    var relays: [SimulatedRelay] = []
+    var relayLease = SimulatedRelayLease()
+    /// How long a relay's lease lasts, in milliseconds.
+    let relayLeaseTime: Int64
+    /// The topic of changes. It outlives a restore.
+    var topic: [TopicEntry] = []
+    /// What was published of it.
+    var publishedTo: Set<Revision> = []
+    /// The gateways in the registry.
+    var registry: Set<Int> = []
+    /// How many there were.
+    var gatewayCount = 0
+    var relayCount = 0
+    var linkCount = 0
     /// Increments of the counter that devices made, by device id.
     var increments = 0
     /// How many changesets were written.
@@ -27,7 +43,8 @@ public struct SimulatedWorld: Sendable {
     var links: [SimulatedLink?]
     var backup: SimulatedServer?
     var generator = SeededGenerator(seed: 0)
-    var time: Int64 = 1_700_000_000_000
+    static let startTime: Int64 = 1_700_000_000_000
+    var time = Self.startTime
     /// How far the devices' wall clocks are ahead, in milliseconds.
     var clockOffsets: [Int64]
     /// When changesets were written, and how far the device's clock was ahead then, by their clocks.
@@ -36,12 +53,22 @@ public struct SimulatedWorld: Sendable {
     let notes: Int
     var deviceBackups: [SimulatedDevice]
     /// Uploads of lost connections, which their gateway has received, but not committed yet.
-    var strays: [(device: String, changeset: Changeset, time: HybridTime)] = []
+    var strays: [SimulatedLink.Received] = []
+
+    /// What the topic of changes has.
+    enum TopicEntry: Sendable {
+        /// What was committed together.
+        case changes([DocumentChange])
+        /// A change that is only named.
+        case large(Revision)
+        case head(Revision)
+    }
 
     public enum Event: CaseIterable, Sendable {
         case answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap, revoked
         case straying, tombstonesDropped, servedFromStart, catchUpResumed, catchUpAbandoned
         case deviceRestored, sessionEnded, suspended, feedLost, feedRepeated, moved, moveRefused, lostWrite
+        case receipt, lapsed, reset, begunAgain, gatewayLost, relayLeads, relayLost, markRefused, publishedAgain
     }
 
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
@@ -51,6 +78,8 @@ public struct SimulatedWorld: Sendable {
     public var calls: [ServerCall] { server.calls ?? [] }
     /// How the server stores the documents.
     public static let storage = SimulatedServer.storage
+    /// The user of a device.
+    public static func user(of device: String) -> String { SimulatedServer.user(of: device) }
     /// The partition that everything happens in.
     public static let partition = SimulatedServer.partition
 
@@ -60,12 +89,19 @@ public struct SimulatedWorld: Sendable {
         self.isTraced = isTraced
         notes = max(scenario.filled, 3)
         let count = scenario.devices + scenario.readers
-        devices = (0..<count).map { SimulatedDevice(id: "device-\($0)") }
+        devices = (0..<count).map { index in
+            // Where rights are revoked, the first user has another device.
+            let isSecond = scenario.mishaps.contains(.revocation) && index == scenario.devices - 1
+            let id = isSecond ? "device-0/second" : "device-\(index)"
+            return SimulatedDevice(id: id, user: SimulatedServer.user(of: id))
+        }
         deviceBackups = devices
         clockOffsets = Array(repeating: 0, count: count)
         links = Array(repeating: nil, count: count)
+        permissions = SimulatedPermissions(validity: scenario.watchesLeases ? 30 : 1 << 40)
+        relayLeaseTime = scenario.mishaps.contains(.relayHandOver) ? 20 : 1 << 40
         // The counter exists from the start, in every backup.
-        _ = server.commit(
+        let founding = server.begin(
             Changeset(
                 version: 1, clock: HybridTime(milliseconds: 1),
                 operations: [
@@ -75,31 +111,72 @@ public struct SimulatedWorld: Sendable {
                     Operation(
                         collection: "Counter", id: "tally",
                         kind: .insert(Self.member(["_id": "tally", "total": .int64(0)]))),
-                ] + (0..<scenario.filled).map { Self.note($0) }), device: "founder", at: HybridTime(milliseconds: 1))
+                ] + (0..<scenario.filled).map { Self.note($0) }), device: "founder", at: HybridTime(milliseconds: 1),
+            mayWrite: true)
+        _ = server.finish(founding, mayWrite: true)
         backup = server.backUp()
+        for device in devices { permissions.decide(.write, for: device.user, by: 0) }
+        for _ in 0..<2 { gateways.append(newGateway()) }
+        for _ in 0..<(scenario.mishaps.contains(.relayHandOver) ? 2 : 1) {
+            relayCount += 1
+            relays.append(SimulatedRelay(holder: relayCount))
+        }
+        permissions.sendHeartbeats(now: time)
+        for place in gateways.indices { while advance(gateway: place, withFaults: false) {} }
     }
 
     /// All devices connect, and everything in flight arrives.
     mutating func settle() {
         if isTraced { trace.append("everything arrives") }
         generator = SeededGenerator(seed: 1)
-        for index in devices.indices {
-            permit(index)
-            resume(index)
+        for place in gateways.indices { gateways[place].isCutOff = false }
+        for place in relays.indices { relays[place].isStopped = false }
+        permissions.continueAll()
+        for index in links.indices where links[index]?.isStuck == true { stopOrContinueLoop(index) }
+        for index in 0..<(scenario.devices + scenario.readers) {
+            permissions.decide(.write, for: "device-\(index)", by: 0)
         }
-        // Also under ids that nobody has any more, and that a copy takes again.
-        server.forbidden = []
-        while !strays.isEmpty { commitStray() }
-        // Without this nobody would know of frames that were lost and that no other followed.
-        if scenario.mishaps.contains(.feedFaults) { server.publishHead() }
+        // A relay that has ended leads no longer.
+        if scenario.mishaps.contains(.relayHandOver) { time += relayLeaseTime }
+        rest()
+        if scenario.mishaps.contains(.feedFaults) { loseLast() }
+        // Gateways that have ended don't answer.
+        if permissions.hasOpenFences {
+            time += permissions.validity + 2 * SimulatedPermissions.clockMargin
+            rest()
+        }
+    }
+
+    /// Gateways lose the last change that is published: only the head shows it.
+    private mutating func loseLast() {
+        writeOnServer()
+        for place in relays.indices { while advance(relay: place, withFaults: false) {} }
+        for place in gateways.indices { gateways[place].changesPosition = topic.count }
+        rest()
+    }
+
+    private mutating func rest() {
         for _ in 0..<20_000 {
             var isBusy = false
             for index in devices.indices {
                 // A device that took a new id connects again.
                 if links[index] == nil { connect(index) }
+                tryAgain(index)
                 isBusy = advance(index, withFaults: false) || isBusy
             }
-            if !isBusy { return }
+            if !strays.isEmpty {
+                commitStray()
+                isBusy = true
+            }
+            for place in relays.indices { isBusy = advance(relay: place, withFaults: false) || isBusy }
+            for place in gateways.indices { isBusy = advance(gateway: place, withFaults: false) || isBusy }
+            isBusy = advancePermissions(withFaults: false) || isBusy
+            if isBusy { continue }
+            // Nothing else shows that changes were lost that no other followed. Without losses it isn't needed.
+            guard scenario.mishaps.contains(.feedFaults) else { return }
+            let count = topic.count
+            for place in relays.indices { publishHeads(place) }
+            if topic.count == count { return }
         }
         violations.append("the system doesn't come to rest")
     }
@@ -116,6 +193,7 @@ public struct SimulatedWorld: Sendable {
         case 34..<36: writeOnServer()
         case 36..<42 where scenario.readers > 0: writeOnServer()
         case 42..<46 where isReader(index): reinstall(index)
+        case 42..<46: tryAgain(index)
         case 46..<58: if let mishap = scenario.choices.randomElement(using: &generator) { happen(mishap, to: index) }
         default: break
         }
@@ -123,6 +201,11 @@ public struct SimulatedWorld: Sendable {
         for _ in 0..<4 {
             _ = advance(Int.random(in: devices.indices, using: &generator), withFaults: true)
         }
+        for _ in 0..<2 {
+            _ = advance(relay: Int.random(in: relays.indices, using: &generator), withFaults: true)
+            _ = advance(gateway: Int.random(in: gateways.indices, using: &generator), withFaults: true)
+        }
+        if scenario.watchesLeases || !permissions.questions.isEmpty { _ = advancePermissions(withFaults: true) }
     }
 
     mutating func happen(_ mishap: Mishap, to index: Int) {
@@ -131,11 +214,15 @@ public struct SimulatedWorld: Sendable {
         case .serverRestoredUnderSockets: saveOrRestoreServer(underSockets: true)
         case .deviceRestored: saveOrRestoreDevice(index)
         case .deviceCloned: clone(index)
-        case .revocation: if server.forbidden.contains(devices[index].id) { permit(index) } else { forbid(index) }
-        case .suspension: if links[index]?.isSuspended == true { resume(index) } else { suspend(index) }
+        case .revocation: decideAgain(index)
+        case .suspension:
+            if Bool.random(using: &generator) { return stopOrContinueLoop(index) }
+            gateways[Int.random(in: gateways.indices, using: &generator)].isCutOff.toggle()
+        case .gatewayLost: loseGateway(Int.random(in: gateways.indices, using: &generator))
+        case .relayHandOver: disturb(relay: Int.random(in: relays.indices, using: &generator))
         case .straying: if !strays.isEmpty { commitStray() }
         case .tombstonesDropped: if server.dropTombstones() { happened(.tombstonesDropped) }
-        case .feedFaults: server.publishHead()
+        case .feedFaults: for place in relays.indices { publishHeads(place) }
         case .moves: move(index)
         case .clockJumps: clockOffsets[index] = Int64.random(in: -100_000...100_000, using: &generator)
         }

@@ -36,7 +36,9 @@ struct StoreReplay {
             return difference("subscribe with \(checkpoint)", "\(point)", "\(expected)")
         case .read(let revision, let limit, let device, let expected):
             let read = try await store.catchUp(
-                app: storage.app, partition: SimulatedWorld.partition, from: revision, user: device, device: device,
+                app: storage.app, partition: SimulatedWorld.partition, from: revision,
+                user: SimulatedWorld.user(of: device),
+                device: device,
                 limits: .init(entries: limit))
             return difference("read after \(revision)", try text(of: read), text(of: expected))
         case .dropTombstones:

@@ -13,13 +13,18 @@ extension Mutant {
     private static let forks = "Device/DevicePartition+Fork.swift"
     private static let opening = "Device/DevicePartition+Subscription.swift"
     private static let uploads = "Device/DevicePartition+Uploads.swift"
+    private static let lease = "Gateway/Grants/ServingLease.swift"
+    private static let standing = "Gateway/Grants/StandingGrant.swift"
+    private static let followers = "Gateway/Grants/GrantFollowers.swift"
+    private static let runs = "Gateway/FeedRun.swift"
+    private static let relay = "Relay/RelayState.swift"
 
     /// Decides whether a write wins.
     private static let comparison =
         "hasSeen(clock) || (stamp.time, ExactText(stamp.author)) > (clock.time, ExactText(clock.author))"
 
     /// Every one of them has to be found.
-    static let all = sent + resumed + decided + merged + onDevices
+    static let all = sent + resumed + decided + merged + onDevices + granted + published
 
     /// What a gateway sends.
     private static let sent = [
@@ -48,6 +53,7 @@ extension Mutant {
         Mutant(
             "tombstones-dropped-during-catch-up", subscription,
             "origin.isComplete(after: chunk.from, dropped: chunk.tombstoneHorizon)", becomes: "true"),
+        Mutant("frame-of-lost-epoch-sent", subscription, "frame.to.epoch >= epoch", becomes: "true"),
         Mutant("cursor-left-behind", subscription, omits: "cursor = chunk.to"),
         Mutant("chunk-is-always-last", "Gateway/LiveFrame.swift", "to >= head", becomes: "true"),
         Mutant(
@@ -190,5 +196,46 @@ extension Mutant {
             in: "where pending[index].isUnresolved { pending[index].state = .waiting }"),
         Mutant("seen-revision-not-sent", uploads, "server?.revision", becomes: "nil"),
         Mutant("rejected-stays-pending", uploads, "pending.remove(at: index)", becomes: "pending[index]"),
+    ]
+
+    /// How gateways serve by grants, and stop.
+    private static let granted = [
+        Mutant(
+            "grant-not-asked-in-commit", decision,
+            omits: "requiredGrants.insert(.init(partition: upload.partition, user: upload.user))"),
+        Mutant(
+            "revocation-of-follower-not-heard", standing, "self.version != nil || access == .none", becomes: "false"),
+        Mutant("late-grant-believed", standing, "self.version != nil || access == .none", becomes: "true"),
+        Mutant("older-grant-taken", standing, "version < known", becomes: "false"),
+        Mutant("lease-not-asked", standing, "leaseIsValid && expiry.map { $0 > now } ?? true", becomes: "true"),
+        Mutant(
+            "heartbeat-before-fence-counts", lease, "source.openFences == 0",
+            in:
+                "if source.openFences == 0 { source.deadline = source.latest }\n        sources[partition] = source\n    }\n\n    /// Records that a revocation was read",
+            becomes: "true"),
+        Mutant(
+            "fence-not-waited-for", lease, omits: "sources[partition, default: Source()].openFences += 1"),
+        Mutant("age-of-heartbeat-not-counted", lease, "max(wallTime - sentAt, 0)", becomes: "0"),
+        Mutant(
+            "one-heartbeat-is-enough", lease, "min($0, $1.deadline)",
+            becomes: "max($1.deadline, $0 == registered ? .zero : $0)"),
+        Mutant("fence-answered-by-first-follower", followers, "left == 0", becomes: "true"),
+        Mutant("follower-not-found", followers, "observers[key].map { Array($0.values) } ?? []", becomes: "[]"),
+    ]
+
+    /// How changes reach the gateways.
+    private static let published = [
+        Mutant(
+            "gap-between-messages-not-seen", runs, "revision.epoch != last.epoch || revision.number != last.number + 1",
+            becomes: "first == nil"),
+        Mutant("head-ignored", runs, omits: "runs.append(.announcement(revision))"),
+        Mutant("marked-without-acknowledgement", relay, "!isAcknowledged(index)", becomes: "false"),
+        Mutant(
+            "unacknowledged-is-skipped", relay, "!stopped.contains(message.partition)", becomes: "isAcknowledged(index)"
+        ),
+        Mutant("head-not-published", relay, omits: "active.insert(partition)"),
+        Mutant(
+            "mark-not-written", relay, omits: "unmarked.insert(partition)",
+            in: "unmarked.insert(partition)\n                active"),
     ]
 }

@@ -40,11 +40,13 @@ func planted(_ text: String, in path: String) throws -> String {
         }
         changes[place] = mutant.planted(number: number, beside: changes[place] ?? String(text[place]))
     }
+    if changes.isEmpty { return text }
     var text = text
     for (place, change) in changes.sorted(by: { $0.key.lowerBound > $1.key.lowerBound }) {
         text.replaceSubrange(place, with: change)
     }
-    return text
+    // `isPlanted` is there.
+    return text.contains("import DocumentModel") ? text : "import DocumentModel\n" + text
 }
 
 do {

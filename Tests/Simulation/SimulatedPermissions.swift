@@ -1,0 +1,196 @@
+import DocumentModel
+import SyncEngine
+
+/// The permissions service: its tables in Postgres, its processes, and the topic of the grants. It does what `GrantTable`,
+/// `FenceTable` and `Outbox` do.
+struct SimulatedPermissions: Sendable {
+    struct Grant: Sendable {
+        let user: String
+        let access: Access
+        let version: Revision
+        let isFence: Bool
+    }
+
+    enum Message: Sendable {
+        case grant(Grant)
+        case heartbeat(sentAt: Int64)
+    }
+
+    /// A gateway has stopped serving a user.
+    struct Answer: Sendable {
+        let user: String
+        let version: Revision
+        let gateway: Int
+    }
+
+    private struct Fence: Sendable {
+        let user: String
+        let version: Revision
+        /// When the broker had it, and the gateways of then.
+        var publishedAt: Int64?
+        var gateways: Set<Int> = []
+        var answered: Set<Int> = []
+    }
+
+    /// What a process has in memory: grants that it has committed, and those that the broker has and that aren't marked.
+    private struct Process: Sendable {
+        var handedOver: [Grant] = []
+        var sent: [Grant] = []
+        /// Whether it stands still.
+        var isStopped = false
+    }
+
+    /// How long a gateway may serve after a heartbeat, and by how much two clocks may differ, in milliseconds.
+    static let clockMargin: Int64 = 5
+    let validity: Int64
+    /// The clock of the machine, in milliseconds ahead of Postgres'.
+    let clockOffset: Int64 = 2
+
+    static let processes = 2
+    /// The topic, by Kafka partition.
+    private(set) var topic: [[Message]] = [[], []]
+    private var grants: [String: Grant] = [:]
+    /// The users whose grant the topic may not have.
+    private var outbox: [String] = []
+    private var fences: [Fence] = []
+    private var receipts: [String: Revision] = [:]
+    private var memory = Array(repeating: Process(), count: Self.processes)
+    private var lastVersion: Int64 = 0
+    /// Users who wait for a first answer.
+    var questions: [String] = []
+    /// Acknowledgements that weren't read yet.
+    var answers: [Answer] = []
+
+    init(validity: Int64) { self.validity = validity }
+
+    // MARK: The tables
+
+    func grant(of user: String) -> Grant? { grants[user] }
+
+    func mayWrite(_ user: String) -> Bool { grants[user]?.access == .write }
+
+    /// Whether there was a receipt that nobody sends the user anything, and nothing was granted since.
+    func isSealed(_ user: String) -> Bool {
+        guard let grant = grants[user], grant.access == .none, let receipt = receipts[user] else { return false }
+        return receipt >= grant.version
+    }
+
+    var hasOpenFences: Bool { !fences.isEmpty }
+
+    private func kafkaPartition(of user: String) -> Int { Int(user.utf8.last ?? 0) % topic.count }
+
+    /// Commits a decision.
+    /// - Parameter process: the process that decides.
+    mutating func decide(_ access: Access, for user: String, by process: Int) {
+        let before = grants[user]?.access ?? .none
+        if before == access { return }
+        commit(access, for: user, by: process)
+    }
+
+    private mutating func commit(_ access: Access, for user: String, by process: Int) {
+        lastVersion += 1
+        let before = grants[user]?.access ?? .none
+        let grant = Grant(
+            user: user, access: access, version: Revision(epoch: 1, number: lastVersion),
+            isFence: access == .none && before != .none)
+        grants[user] = grant
+        if grant.isFence { fences.append(Fence(user: user, version: grant.version)) }
+        if !outbox.contains(user) { outbox.append(user) }
+        memory[process].handedOver.append(grant)
+    }
+
+    /// The grant of a user's row, as the outbox reads it.
+    private func row(of user: String) -> Grant? {
+        guard let grant = grants[user] else { return nil }
+        return Grant(
+            user: user, access: grant.access, version: grant.version,
+            isFence: grant.access == .none && fences.contains { $0.user == user })
+    }
+
+    // MARK: The processes
+
+    /// Lets a process answer a question: with the grant, or with a refusal that is in no table.
+    mutating func answerQuestion(by process: Int) {
+        let user = questions.removeFirst()
+        if let grant = grants[user], grant.access != .none {
+            commit(grant.access, for: user, by: process)
+        } else {
+            send(Grant(user: user, access: .none, version: Revision(epoch: 1, number: 0), isFence: false))
+        }
+    }
+
+    /// Whether the process has something to publish or to mark.
+    func isBusy(_ process: Int) -> Bool {
+        if memory[process].isStopped { return false }
+        return !memory[process].sent.isEmpty || !memory[process].handedOver.isEmpty || !outbox.isEmpty
+    }
+
+    /// Marks what a process has published, or else publishes more.
+    mutating func publish(by process: Int, now: Int64, gateways: Set<Int>) {
+        if !memory[process].sent.isEmpty {
+            mark(memory[process].sent, now: now, gateways: gateways)
+            memory[process].sent = []
+        } else {
+            let handedOver = memory[process].handedOver
+            memory[process].handedOver = []
+            let batch = handedOver.isEmpty ? outbox.compactMap(row) : handedOver
+            for grant in batch { send(grant) }
+            memory[process].sent = batch
+        }
+    }
+
+    /// A process ends, and another one takes its place.
+    mutating func die(_ process: Int) { memory[process] = Process() }
+
+    /// A process stands still with what it has in memory, or goes on.
+    mutating func stopOrContinue(_ process: Int) { memory[process].isStopped.toggle() }
+
+    mutating func continueAll() { for process in memory.indices { memory[process].isStopped = false } }
+
+    private mutating func send(_ grant: Grant) { topic[kafkaPartition(of: grant.user)].append(.grant(grant)) }
+
+    mutating func sendHeartbeats(now: Int64) {
+        for partition in topic.indices { topic[partition].append(.heartbeat(sentAt: now + clockOffset)) }
+    }
+
+    private mutating func mark(_ batch: [Grant], now: Int64, gateways: Set<Int>) {
+        for grant in batch where grant.access != .none && grant.version.number > 1 {
+            fences.removeAll { $0.user == grant.user && $0.publishedAt == nil && $0.version < grant.version }
+        }
+        for grant in batch where grant.isFence {
+            for place in fences.indices
+            where fences[place].user == grant.user && fences[place].publishedAt == nil
+                && fences[place].version <= grant.version
+            {
+                fences[place].publishedAt = now
+                fences[place].gateways = gateways
+            }
+        }
+        outbox.removeAll { user in batch.contains { $0.user == user && $0.version == grants[user]?.version } }
+    }
+
+    // MARK: Receipts
+
+    /// Reads the gateways' acknowledgements, and writes the receipts that are due.
+    /// - Returns: how many were written, and of how many gateways the leases had to lapse.
+    mutating func writeReceipts(now: Int64) -> (written: Int, lapsed: Int) {
+        for answer in answers {
+            for place in fences.indices
+            where fences[place].user == answer.user && fences[place].version <= answer.version {
+                fences[place].answered.insert(answer.gateway)
+            }
+        }
+        answers = []
+        var result = (written: 0, lapsed: 0)
+        fences.removeAll { fence in
+            guard let published = fence.publishedAt else { return false }
+            let silent = fence.gateways.subtracting(fence.answered)
+            guard silent.isEmpty || published < now - validity - Self.clockMargin else { return false }
+            receipts[fence.user] = max(receipts[fence.user] ?? fence.version, fence.version)
+            result.written += 1
+            result.lapsed += silent.count
+            return true
+        }
+        return result
+    }
+}

@@ -1,0 +1,201 @@
+import DocumentModel
+import SyncEngine
+
+/// What happens in gateways.
+extension SimulatedWorld {
+    /// Changes a connection, and does what its session asks for. It is taken out meanwhile, so that nothing of it is copied.
+    mutating func change<Result>(_ index: Int, _ body: (inout SimulatedLink) -> Result) -> Result? {
+        guard var link = links[index].take() else { return nil }
+        let result = body(&link)
+        carryOut(&link)
+        if scenario.watchesLeases { checkSeal(of: link) }
+        links[index] = link
+        return result
+    }
+
+    /// After the receipt of a revocation nobody serves the user, or has documents of before and may send them.
+    mutating func checkSeal(of link: SimulatedLink) {
+        guard link.isServing || link.holdsData, permissions.isSealed(link.user),
+            gateways[link.gateway].isValid(at: time)
+        else { return }
+        violations.append("\(link.user) is served after the receipt of its revocation")
+    }
+
+    mutating func carryOut(_ link: inout SimulatedLink) {
+        while !link.requests.isEmpty {
+            switch link.requests.removeFirst() {
+            case .follow:
+                link.following = gateways[link.gateway].followers.follow(
+                    [ExactText(link.user)], .init(link: link.id, subscription: link.subscription))
+            case .release(.nothing): break
+            case .release(.stopFollowing(let following)): gateways[link.gateway].followers.stop(following)
+            case .release(.fence(let fence)): acknowledge(gateways[link.gateway].stopped(fence))
+            }
+        }
+    }
+
+    private mutating func acknowledge(_ answer: SimulatedPermissions.Answer?) {
+        if let answer { permissions.answers.append(answer) }
+    }
+
+    /// The connections of a gateway.
+    func connections(of gateway: Int) -> [Int] { links.indices.filter { links[$0]?.gateway == gateway } }
+
+    /// Lets one thing happen in a gateway.
+    /// - Returns: Whether there was anything.
+    mutating func advance(gateway place: Int, withFaults: Bool) -> Bool {
+        if gateways[place].leaseHasChanged(at: time) { return leaseChanged(place) }
+        var choices: [Int] = []
+        // The topic may be late, so that much comes together.
+        if !withFaults || Int.random(in: 0..<16, using: &generator) == 0 { gateways[place].isBehind = false }
+        let isLate = withFaults && (gateways[place].isBehind || Int.random(in: 0..<3, using: &generator) > 0)
+        if gateways[place].changesPosition < topic.count, !isLate { choices.append(0) }
+        let next = gateways[place].notices.firstIndex { notice in
+            !links.contains { $0?.id == notice.follower.link && $0?.isStuck == true }
+        }
+        if next != nil { choices.append(1) }
+        if !gateways[place].isCutOff {
+            for partition in permissions.topic.indices
+            where gateways[place].grantPositions[partition] < permissions.topic[partition].count {
+                choices.append(2 + partition)
+            }
+        }
+        guard let choice = choices.randomElement(using: &generator) else { return false }
+        switch choice {
+        case 0: readChanges(place, withFaults: withFaults)
+        case 1: if let next { takeNotice(place, at: next) }
+        default: readGrants(place, partition: choice - 2)
+        }
+        return true
+    }
+
+    private mutating func leaseChanged(_ place: Int) -> Bool {
+        let isValid = gateways[place].isValid(at: time)
+        if isTraced { trace.append("the lease of gateway \(gateways[place].name) is \(isValid ? "valid" : "lapsed")") }
+        if !isValid { happened(.suspended) }
+        for index in connections(of: place) where links[index]?.isStuck == false { hearOfLease(index) }
+        return true
+    }
+
+    private mutating func hearOfLease(_ index: Int) {
+        guard let link = links[index] else { return }
+        if link.holdsData, !gateways[link.gateway].isValid(at: time) { return disconnect(index) }
+        let mayServe = gateways[link.gateway].mayServe(at: time)
+        _ = change(index) { $0.rightsChanged(mayServe: mayServe) }
+    }
+
+    /// The loop of a session stands still, or goes on.
+    mutating func stopOrContinueLoop(_ index: Int) {
+        guard let link = links[index] else { return }
+        links[index]?.isStuck.toggle()
+        if link.isStuck { hearOfLease(index) }
+    }
+
+    private mutating func readGrants(_ place: Int, partition: Int) {
+        let message = permissions.topic[partition][gateways[place].grantPositions[partition]]
+        gateways[place].grantPositions[partition] += 1
+        if isTraced { trace.append("gateway \(gateways[place].name) reads \(message)") }
+        acknowledge(
+            gateways[place].handle(message, on: partition, validity: permissions.validity, now: time))
+    }
+
+    /// A grant has reached the loop of a subscription, which may have ended.
+    private mutating func takeNotice(_ place: Int, at number: Int) {
+        let notice = gateways[place].notices.remove(at: number)
+        guard let index = links.firstIndex(where: { $0?.id == notice.follower.link }) else {
+            if let fence = notice.fence { acknowledge(gateways[place].stopped(fence)) }
+            return
+        }
+        let mayServe = gateways[place].mayServe(at: time)
+        _ = change(index) { link in
+            if link.subscription == notice.follower.subscription { link.hear(notice.grant, mayServe: mayServe) }
+            if let fence = notice.fence { link.whenDrained(.fence(fence)) }
+        }
+    }
+
+    /// A subscription reads its first grant, and asks if there is none.
+    mutating func readGrant(_ index: Int) {
+        guard let link = links[index] else { return }
+        let grant = permissions.grant(of: link.user)
+        let mayServe = gateways[link.gateway].mayServe(at: time)
+        if isTraced { trace.append("\(devices[index].id)'s grant is \(grant?.access.rawValue ?? "missing")") }
+        if grant?.access ?? Access.none == Access.none { permissions.questions.append(link.user) }
+        _ = change(index) { link in
+            link.isReadingGrant = false
+            if let grant, grant.access != .none { link.read(grant, mayServe: mayServe) } else { link.isAsking = true }
+        }
+    }
+
+    private mutating func readChanges(_ place: Int, withFaults: Bool) {
+        var position = gateways[place].changesPosition
+        var lost = -1
+        if withFaults, scenario.mishaps.contains(.feedFaults) {
+            switch Int.random(in: 0..<8, using: &generator) {
+            case 0:
+                // What the relay has published is gone; the head after it isn't.
+                lost = position + Int.random(in: 0...1, using: &generator)
+            case 1:
+                position = max(position - Int.random(in: 1...5, using: &generator), 0)
+                happened(.feedRepeated)
+            default: break
+            }
+        }
+        var messages: [FeedRun<DocumentChange>.Message] = []
+        var count = 0
+        while position < topic.count {
+            switch topic[position] {
+            case .changes where position == lost:
+                happened(.feedLost)
+                position += 1
+                continue
+            case .changes(let changes):
+                // A batch ends with a changeset.
+                if count > 0, count + changes.count > SimulatedLink.largest { break }
+                count += changes.count
+                messages += changes.map { .change($0, $0.revision) }
+                position += 1
+                if Bool.random(using: &generator) { continue }
+            case .large(let revision), .head(let revision):
+                messages.append(.announcement(revision))
+                position += 1
+            }
+            break
+        }
+        // The topic delivers at least once: sometimes the gateway reads it again.
+        if !withFaults || Int.random(in: 0..<8, using: &generator) > 0 { gateways[place].changesPosition = position }
+        for run in FeedRun.runs(of: messages) {
+            let frame =
+                switch run {
+                case .changes(let changes, let from, let to):
+                    LiveFrame(
+                        from: from, to: to, byteCount: changes.count,
+                        payload: Download(from: from, to: to, changes: changes))
+                case .announcement(let revision):
+                    LiveFrame(
+                        from: revision, to: revision, byteCount: 0,
+                        payload: Download(from: revision, to: revision, changes: []))
+                }
+            for index in links.indices where links[index]?.gateway == place && links[index]?.isAttached == true {
+                let wasLive = links[index]?.machine?.isLive ?? false
+                _ = change(index) { $0.received(frame) }
+                if wasLive, links[index]?.machine?.isLive == false { happened(.lagged) }
+            }
+        }
+    }
+
+    /// A gateway ends, and another one takes its place, with nothing in memory.
+    mutating func loseGateway(_ place: Int) {
+        if isTraced { trace.append("gateway \(gateways[place].name) ends") }
+        happened(.gatewayLost)
+        for index in connections(of: place) { disconnect(index) }
+        gateways[place] = newGateway()
+    }
+
+    /// A gateway that reads what comes from now on. It is in the registry before it serves anybody.
+    mutating func newGateway() -> SimulatedGateway {
+        gatewayCount += 1
+        registry.insert(gatewayCount)
+        return SimulatedGateway(
+            name: gatewayCount, changesPosition: topic.count, grantPositions: permissions.topic.map(\.count))
+    }
+}
