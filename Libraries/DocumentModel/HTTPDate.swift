@@ -1,13 +1,12 @@
-import DocumentModel
-
 /// Times as headers of HTTP have them (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
-enum HTTPDate {
+public enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    static func text(_ milliseconds: Int64) -> String {
+    /// The text of a time in milliseconds since 1970; its fraction of a second is left out.
+    public static func text(_ milliseconds: Int64) -> String {
         let parts = ISODate.parts(milliseconds)
         let days = ISODate.days(year: parts.year, month: parts.month, day: parts.day)
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -18,7 +17,7 @@ enum HTTPDate {
     }
 
     /// The time in milliseconds; `nil` for any other form.
-    static func milliseconds(_ text: String) -> Int64? {
+    public static func milliseconds(_ text: String) -> Int64? {
         guard
             let match = text.wholeMatch(
                 of: /[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT/),
