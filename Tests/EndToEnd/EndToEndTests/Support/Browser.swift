@@ -35,17 +35,28 @@ final class Browser: Sendable {
     ///   - page: the page's path under `Deploy/apps`.
     ///   - app: the app's id, if it is deployed under another one.
     static func open(_ page: String, app: String? = nil, on system: RunningSystem) async throws -> Browser {
-        let port = try LocalPort.free(2), debugging = port + 1
+        let port = try LocalPort.free(1)
         let apps = TestApp.rchat + "/.."
         let files = try ChildProcess.spawn(
             "python3", ["-m", "http.server", "\(port)", "--bind", "127.0.0.1", "--directory", apps],
             environment: CurrentEnvironment.variables, output: .file(system.directory + "/logs/pages.log"))
         SystemAtExit.remember(files)
+        return try await open(
+            url: "http://127.0.0.1:\(port)/\(page)?server=\(system.publicURL)" + (app.map { "&app=\($0)" } ?? ""),
+            beside: [files], on: system)
+    }
+
+    /// Opens a page by its address.
+    /// - Parameter others: processes that end with the browser.
+    static func open(
+        url: String, beside others: [ChildProcess] = [], on system: RunningSystem
+    ) async throws -> Browser {
+        let debugging = try LocalPort.free(1)
         let chromium = try ChildProcess.spawn(
             try executable(),
             [
                 "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900",
-                "--remote-debugging-port=\(debugging)", "--user-data-dir=\(system.directory)/browser-\(port)",
+                "--remote-debugging-port=\(debugging)", "--user-data-dir=\(system.directory)/browser-\(debugging)",
                 "about:blank",
             ], output: .file(system.directory + "/logs/browser.log"))
         SystemAtExit.remember(chromium)
@@ -66,12 +77,16 @@ final class Browser: Sendable {
                 state.withLock { $0.answers[id] = text }
             }
         }
-        let browser = Browser(system, [chromium, files], Socket(socket: socket), state)
-        let url = "http://127.0.0.1:\(port)/\(page)?server=\(system.publicURL)" + (app.map { "&app=\($0)" } ?? "")
-        try await eventually("the page is served", within: .seconds(20)) {
-            try await browser.command("Page.navigate", ["url": url])["errorText"] == nil
-        }
+        let browser = Browser(system, [chromium] + others, Socket(socket: socket), state)
+        try await browser.navigate(to: url)
         return browser
+    }
+
+    /// Leads to another page.
+    func navigate(to url: String) async throws {
+        try await eventually("the page is served", within: .seconds(20)) {
+            try await command("Page.navigate", ["url": url])["errorText"] == nil
+        }
     }
 
     /// `PARTITA_BROWSER`, or what Debian's packages install: the program itself, since the script in `/usr/bin` that starts it
