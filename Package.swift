@@ -101,7 +101,7 @@ let libraries: [Target] = [
     // what a process gives up before it runs what nobody vouches for
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
-    library("Archives", ["Carchive", "Texts"]),
+    library("Archives", ["Carchive", "Czlib", "Texts"]),
     library("AWSSigning", ["Ccrypto", "Texts"]),
     library("JavaScript", ["CJavaScriptCore"]),
     library("Secrets", ["Csodium"]),
@@ -126,7 +126,8 @@ let libraries: [Target] = [
     library(
         "AppRegistry",
         [
-            "AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "AppDefinition", "Archives", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka",
+            "Lifecycle",
             "Logging", "Postgres", "Secrets",
         ], embedding: ["Migrations"]),
     library(
@@ -305,7 +306,10 @@ let testTargets: [Target] = [
 
     tests(
         "Unit", "MediaOffloadTests",
-        ["AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
+        [
+            "AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload",
+            "ServiceEngines",
+        ]),
 
     tests("Unit", "ChangeStreamTests", ["ChangeStream", "DocumentModel", "EventStream", "EventTopics", "Kafka"]),
     tests(
@@ -407,7 +411,7 @@ let testTargets: [Target] = [
     tests(
         "Integration", "MediaOffloadIntegrationTests",
         [
-            "AWSSigning", "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses",
+            "AWSSigning", "AccessTokens", "AppDefinition", "AppRegistry", "Archives", "ChangeStream", "ChildProcesses",
             "DocumentModel",
             "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging",

@@ -34,6 +34,8 @@ public struct AppDefinition: Sendable {
     public internal(set) var webhooks: [Webhook] = []
     /// The data API's settings; `nil` if the app doesn't enable it.
     public internal(set) var dataAPI: DataAPI?
+    /// What the app hosts; `nil` if it doesn't enable it.
+    public internal(set) var hosting: Hosting?
     /// From `partita.json`: the field that shows whether a user is online.
     public internal(set) var presence: PresenceField?
     /// From `partita.json`: whose presence a user's devices may receive.

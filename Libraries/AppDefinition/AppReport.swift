@@ -20,11 +20,16 @@ public struct AppReport: Sendable {
     public let secrets: [Line]
     private let title: String
 
-    /// - Parameter known: the names of the secrets that are set; `nil` where that isn't known, as for an app that is only checked.
-    public init(_ definition: AppDefinition, problems: [DefinitionProblem], secrets known: Set<ExactText>? = nil) {
+    /// - Parameters:
+    ///   - known: the names of the secrets that are set; `nil` where that isn't known, as for an app that is only checked.
+    ///   - hostingPlace: where the app's hosted files are served.
+    public init(
+        _ definition: AppDefinition, problems: [DefinitionProblem], secrets known: Set<ExactText>? = nil,
+        hostingPlace: String = "at a host of its own (hosting.url)"
+    ) {
         title =
             definition.id.hasSameBytes(as: definition.name) ? definition.id : "\(definition.id) (\(definition.name))"
-        served = ServedFeatures(definition).lines
+        served = ServedFeatures(definition, hostingPlace: hostingPlace).lines
         unserved = Self.unserved(problems)
         secrets = definition.secretUses.map { name, uses in
             let state = known.map { $0.contains(name) ? "set" : "not set" }

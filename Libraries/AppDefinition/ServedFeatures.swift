@@ -3,8 +3,13 @@ import DocumentModel
 /// The lines of a report about what is served of an app, for the features that it uses.
 struct ServedFeatures {
     private let definition: AppDefinition
+    private let hostingPlace: String
 
-    init(_ definition: AppDefinition) { self.definition = definition }
+    /// - Parameter hostingPlace: where the app's hosted files are served.
+    init(_ definition: AppDefinition, hostingPlace: String) {
+        self.definition = definition
+        self.hostingPlace = hostingPlace
+    }
 
     var lines: [AppReport.Line] {
         let parts: [(String, String?)] = [
@@ -12,6 +17,7 @@ struct ServedFeatures {
             ("functions", functions), ("services", services), ("HTTPS endpoints", endpoints), ("webhooks", webhooks),
             ("triggers", triggers),
             ("values", definition.values.isEmpty ? nil : "\(definition.values.count)"),
+            ("hosting", hosting),
             ("data API", definition.dataAPI.map { _ in "enabled" }),
             ("presence", definition.presence.map { "\($0.database).\($0.collection), \($0.field)" }),
             ("media", definition.media.isEmpty ? nil : "\(definition.media.count) fields"),
@@ -55,6 +61,13 @@ struct ServedFeatures {
     private var services: String? {
         let all = definition.dataSources.filter { $0.kind != nil && !$0.isDocumentStore }
         return all.isEmpty ? nil : all.map { "\($0.name) (\($0.type))" }.joined(separator: ", ")
+    }
+
+    private var hosting: String? {
+        guard definition.hosting != nil else { return nil }
+        let files = definition.files.otherFiles.filter { Hosting.path(ofFile: $0.key.text) != nil }
+        let bytes = files.values.reduce(0) { $0 + $1.count }
+        return "\(files.count) \(files.count == 1 ? "file" : "files"), \((bytes + 1023) >> 10) KiB, \(hostingPlace)"
     }
 
     private var endpoints: String? { count(definition.httpEndpoints) }

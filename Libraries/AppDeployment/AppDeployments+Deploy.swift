@@ -170,7 +170,10 @@ extension AppDeployments {
         }
         return Outcome(
             app: result.app, definition: result.app.definition, isNew: result.isNew, warnings: warnings,
-            report: AppReport(definition, problems: inspection.problems, secrets: known).lines,
+            report: AppReport(
+                definition, problems: inspection.problems, secrets: known,
+                hostingPlace: hosting.map { "at \($0.origin(of: id))" } ?? "not served before hosting.url is set"
+            ).lines,
             serviceCount: serviceCount, impact: impact)
     }
 

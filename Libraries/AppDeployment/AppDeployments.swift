@@ -6,7 +6,7 @@ public import EventLoop
 public import EventStream
 import EventTopics
 public import Postgres
-import ServiceEngines
+public import ServiceEngines
 import SyncEngine
 
 /// What operators do with deployed apps: deploy, compare, roll back, export and remove them, pause their triggers, and ask why a user may or
@@ -17,16 +17,19 @@ public struct AppDeployments: Sendable {
     let loop: EventLoop
     /// Who works, and where: `ada@build-1`.
     let by: String
+    let hosting: HostingAddress?
     private let publish: @Sendable (_ send: @Sendable (EventProducer) async throws -> Void) async throws -> Void
 
     /// - Parameters:
     ///   - client: with at least three connections.
     ///   - loop: for the process that parses functions.
     ///   - operator: who works, and where; at most 100 characters are kept.
+    ///   - hosting: where apps' hosted files are served, for reports.
     ///   - publish: gives its argument a producer of the topics. An error is reported as a warning, since services find new versions by
     ///     themselves.
     public init(
         client: PostgresClient, registry: AppRegistry, loop: EventLoop, operator: String,
+        hosting: HostingAddress? = nil,
         publish:
             @escaping @Sendable (_ send: @Sendable (EventProducer) async throws -> Void) async throws -> Void
     ) {
@@ -34,6 +37,7 @@ public struct AppDeployments: Sendable {
         self.registry = registry
         self.loop = loop
         by = String(`operator`.filter { !$0.isNewline }.prefix(100))
+        self.hosting = hosting
         self.publish = publish
     }
 

@@ -142,6 +142,7 @@ extension AppDefinition {
         if let presence { add("presence", "\(presence.database).\(presence.collection)", "\(presence)") }
         for field in media { add("media", "\(field.database).\(field.collection) \(field.field)", "\(field)") }
         if let dataAPI { add("data API", "enabled", "\(dataAPI)") }
+        if let hosting { add("hosting", "enabled", "\(hosting.errorPath?.text ?? "") \(hosting.errorStatus)") }
         return features
     }
 }

@@ -27,7 +27,7 @@ extension AppRegistry {
         }
     }
 
-    /// A version of an app as it was deployed, with the files that no service reads; `nil` stands for the last one, also of an app
+    /// A version of an app as it was deployed, with the files that aren't part of its definition; `nil` stands for the last one, also of an app
     /// that was removed.
     /// - Throws: `AppRegistryError` with code `appUnknown` or `versionUnknown`.
     public func version(_ number: Int64?, of app: String) async throws -> (app: DeployedApp, files: AppFiles) {
@@ -73,10 +73,12 @@ extension AppRegistry {
 
     // MARK: Storing
 
-    /// Stores files that no service reads.
+    /// Stores files that aren't part of the definition.
+    /// - Parameter compressed: as `compressed(_:)` returns them.
     /// - Returns: their digests by path, sorted.
     static func store(
-        _ files: [ExactText: [UInt8]], of app: String, in transaction: PostgresTransaction
+        _ files: [ExactText: [UInt8]], compressed: [ExactText: [UInt8]], of app: String,
+        in transaction: PostgresTransaction
     ) async throws -> Document {
         let paths = files.keys.sorted()
         var digests = Document()
@@ -88,20 +90,22 @@ extension AppRegistry {
             while let path = rest.first, part.isEmpty || total < 4 << 20 {
                 let bytes = files[path] ?? []
                 part.append((path, bytes))
-                total += bytes.count
+                total += bytes.count + (compressed[path]?.count ?? 0)
                 rest.removeFirst()
             }
             let rows = try await transaction.query(
                 """
                 WITH given AS (
-                    SELECT encode(sha256(content), 'hex') AS digest, content, place
-                    FROM unnest($2::bytea[]) WITH ORDINALITY g(content, place)
+                    SELECT encode(sha256(content), 'hex') AS digest, content, gzip, place
+                    FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY g(content, gzip, place)
                 ), stored AS (
-                    INSERT INTO partita.app_files (app, digest, content)
-                    SELECT DISTINCT ON (digest) $1, digest, content FROM given ON CONFLICT DO NOTHING
+                    INSERT INTO partita.app_files AS present (app, digest, content, gzip)
+                    SELECT DISTINCT ON (digest) $1, digest, content, gzip FROM given ORDER BY digest, gzip
+                    ON CONFLICT (app, digest) DO UPDATE SET gzip = excluded.gzip
+                        WHERE present.gzip IS NULL AND excluded.gzip IS NOT NULL
                 )
                 SELECT digest FROM given ORDER BY place
-                """, [.text(app), .byteaArray(part.map(\.bytes))]
+                """, [.text(app), .byteaArray(part.map(\.bytes)), .byteaArray(part.map { compressed[$0.path] })]
             ).decode(String.self)
             for (file, digest) in zip(part, rows) { digests[file.path.text] = .string(digest) }
         }
@@ -144,7 +148,8 @@ extension AppRegistry {
                 """
                 SELECT (SELECT coalesce(sum(pg_column_size(definition)), 0) FROM partita.app_versions WHERE app = $1)
                     + (SELECT coalesce(sum(pg_column_size(content)), 0) FROM partita.app_packages WHERE app = $1)
-                    + (SELECT coalesce(sum(pg_column_size(content)), 0) FROM partita.app_files WHERE app = $1),
+                    + (SELECT coalesce(sum(pg_column_size(content) + coalesce(pg_column_size(gzip), 0)), 0)
+                        FROM partita.app_files WHERE app = $1),
                     (SELECT count(*) FROM partita.app_versions WHERE app = $1)
                 """, [.text(app)]
             ).decode((Int64, Int64).self)

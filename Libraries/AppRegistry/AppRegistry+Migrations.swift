@@ -7,5 +7,6 @@ extension AppRegistry {
         files: [
             (1, "apps", PackageResources._001_apps_sql), (2, "secrets", PackageResources._002_secrets_sql),
             (3, "packages", PackageResources._003_packages_sql), (4, "history", PackageResources._004_history_sql),
+            (5, "hosting", PackageResources._005_hosting_sql),
         ])
 }

@@ -41,7 +41,8 @@ public struct AppRegistry: Sendable {
         _ definition: AppDefinition, as deployment: DeploymentRecord = DeploymentRecord(),
         alongside: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
     ) async throws -> (app: DeployedApp, isNew: Bool) {
-        try await client.withTransaction { transaction in
+        let compressed = await Self.compressed(definition)
+        return try await client.withTransaction { transaction in
             // Creates the row if necessary and locks it, so that two deployments of an app are serialized.
             let current = try await transaction.query(
                 """
@@ -52,7 +53,8 @@ public struct AppRegistry: Sendable {
             ).decode((Int64, Bool).self)
             let (version, isRemoved) = current.first ?? (0, true)
             try await alongside(transaction)
-            let others = try await Self.store(definition.files.otherFiles, of: definition.id, in: transaction)
+            let others = try await Self.store(
+                definition.files.otherFiles, compressed: compressed, of: definition.id, in: transaction)
             let present = isRemoved ? nil : try await load(definition.id, version, from: transaction)
             if let present, present.definition.files == definition.files,
                 try await Self.otherFiles(of: definition.id, version, in: transaction) == others

@@ -126,12 +126,18 @@ public enum EngineSettings {
         "presence.ttl", default: .seconds(30), range: .milliseconds(500)...(.seconds(3600)),
         "How long a device counts as online after its last sign of life; same in gateways and trigger workers.")
 
+    static let hostingURL = ConfigurationKey<String>.url(
+        "hosting.url", schemes: ["http", "https"],
+        "Where apps' hosted files are served: `https://apps.example.com` serves those of the app shop at https://shop.apps.example.com. Without it they aren't."
+    ).optional
+
     /// For a service without Redis.
     public static let keys: [ConfigurationKeyDescription] = [
         postgresURL.description, postgresPassword.description, postgresConnections.description,
         kafkaBootstrap.description, kafkaEmbedded.description, kafkaPool.description, kafkaReplication.description,
         kafkaTLS.description, kafkaAuthorities.description, kafkaCertificate.description, kafkaKey.description,
         kafkaKeyPassword.description, kafkaMechanism.description, kafkaUsername.description, kafkaPassword.description,
+        hostingURL.description,
     ]
 
     public static let keysWithRedis = keys + [redisURL.description, redisPassword.description]

@@ -34,6 +34,8 @@ public final class ServiceEngines: Sendable {
     public let store: DocumentStore
     /// Kept up to date in a service that is made with `servesUsers`.
     public let access: AccessCheck
+    /// Where apps' hosted files are served; `nil` when they aren't.
+    public let hosting: HostingAddress?
     /// The time of day that services decide by.
     public let clock: WallClock
     /// This process's name in events and logs.
@@ -61,6 +63,7 @@ public final class ServiceEngines: Sendable {
     ) throws {
         self.clock = clock
         let configuration = context.configuration
+        hosting = try HostingAddress(configuration)
         logger = context.logger
         readiness = context.readiness
         readiness.set("apps", .notReady("not loaded yet"))  // here, since health may be requested before `run`

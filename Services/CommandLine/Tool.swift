@@ -23,6 +23,8 @@ struct Tool: Sendable {
     let registry: AppRegistry
     /// The keys that secrets are encrypted with.
     let keys: KeyRing
+    /// Where apps' hosted files are served.
+    let hosting: HostingAddress?
     let loops: LoopGroup
 
     /// Runs `body` with clients that are closed afterwards.
@@ -58,11 +60,12 @@ struct Tool: Sendable {
         _ body: @Sendable (Tool) async throws -> R
     ) async throws -> R {
         try await PostgresClient.withClient(settings, on: loops) { client in
+            let engines = try configuration.engines()
             let tool = Tool(
-                postgres: client,
-                kafka: try EngineSettings.kafka(try configuration.engines(), as: "partita"),
-                pool: configuration.pool, replication: EngineSettings.replication(try configuration.engines()),
-                registry: AppRegistry(client: client, keys: configuration.keys), keys: configuration.keys, loops: loops)
+                postgres: client, kafka: try EngineSettings.kafka(engines, as: "partita"),
+                pool: configuration.pool, replication: EngineSettings.replication(engines),
+                registry: AppRegistry(client: client, keys: configuration.keys), keys: configuration.keys,
+                hosting: try HostingAddress(engines), loops: loops)
             _ = try await client.query("select 1")
             return try await body(tool)
         }
@@ -100,7 +103,7 @@ struct Tool: Sendable {
     /// What operators do with apps, as whoever runs the tool.
     var deployments: AppDeployments {
         AppDeployments(
-            client: postgres, registry: registry, loop: loops.next(), operator: Self.operator,
+            client: postgres, registry: registry, loop: loops.next(), operator: Self.operator, hosting: hosting,
             publish: { send in try await withProducer { try await send($0) } })
     }
 

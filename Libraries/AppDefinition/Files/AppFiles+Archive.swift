@@ -26,7 +26,7 @@ extension AppFiles {
         // No app has a path of this length, and each of its components costs a comparison.
         guard path.utf8.count <= 1024 else { return [] }
         let parts = path.splitAtBytes("/")
-        guard !parts.containsExactly("node_modules") else { return [] }
+        guard !AppPaths.isPackage(parts) else { return [] }
         return parts.indices.map { parts[$0...].joined(separator: "/") }
     }
 

@@ -10,9 +10,9 @@ public struct AppFiles: Hashable, Sendable {
     /// The largest total, in bytes: the definition is one row in Postgres.
     public static let totalLimit = 32 << 20
 
-    /// The most bytes of files that no service reads and that are kept.
+    /// The most bytes of files that aren't part of the definition and that are kept: hosted ones, and those that no service reads.
     public static let otherTotalLimit = 64 << 20
-    /// The most files that no service reads and that are kept.
+    /// The most of these files.
     public static let otherCountLimit = 20_000
 
     /// The files' texts by path relative to the app's folder, with `/` between components.
@@ -23,9 +23,12 @@ public struct AppFiles: Hashable, Sendable {
     /// The packages that functions require. They aren't part of `document`: the registry stores them separately.
     public var packages = AppPackages.none
 
-    /// The files at an app's places that no service reads, by path: they are kept for `export`, and aren't part of `document`.
+    /// The files at an app's places that aren't part of `document`, by path: hosted ones (`Hosting.folder`), and those that no service reads,
+    /// which are kept for `export`.
     public var otherFiles: [ExactText: [UInt8]] = [:]
     var otherBytes = 0
+    /// The first hosted file that isn't kept, because all of them exceed a limit.
+    var refusedHosted: ExactText?
     /// What was found while the files were collected. Inspecting an app reports it; it isn't stored.
     public var problems: [DefinitionProblem] = []
 

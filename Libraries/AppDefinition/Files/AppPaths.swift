@@ -4,7 +4,7 @@ import DocumentModel
 enum AppPaths {
     private static let rootFiles: Set<ExactText> = [
         "realm_config.json", "root_config.json", "config.json", "stitch.json", "partita.json", "secrets.json",
-        ".mdb/meta.json", "hosting/config.json",
+        ".mdb/meta.json", "hosting/config.json", "hosting/metadata.json",
     ]
     private static let folders: Set<ExactText> = [
         "auth", "auth_providers", "data_sources", "services", "sync", "functions", "triggers", "values", "environments",
@@ -12,8 +12,10 @@ enum AppPaths {
     ]
     /// Folders of which only some of `rootFiles` are read.
     private static let listedFolders: Set<ExactText> = [".mdb", "hosting", "security", "ip_access_list", "access_list"]
+    /// The name of folders of installed packages.
+    private static let packages = "node_modules"
     /// Folders inside the app's own that are never read.
-    private static let skipped: Set<ExactText> = ["node_modules", ".git", ".idea", ".vscode"]
+    private static let skipped: Set<ExactText> = [ExactText(packages), ".git", ".idea", ".vscode"]
 
     private static func components(_ path: String) -> [String] { path.splitAtBytes("/") }
 
@@ -26,17 +28,26 @@ enum AppPaths {
     }
 
     /// Whether a file is kept with the app although nothing reads it: the format has a folder for it.
-    static func isKept(_ path: String) -> Bool {
-        let parts = components(path)
-        guard parts.count > 1, let first = parts.first else { return false }
-        return (folders.contains(first) || listedFolders.contains(first)) && !parts.contains { skipped.contains($0) }
-    }
+    static func isKept(_ path: String) -> Bool { components(path).count > 1 && isEntered(path) }
 
     /// Whether a folder can have files of an app.
     static func isEntered(_ path: String) -> Bool {
         let parts = components(path)
         guard let first = parts.first else { return false }
-        return (folders.contains(first) || listedFolders.contains(first)) && !parts.contains { skipped.contains($0) }
+        let isHosted = isHosted(parts[...])
+        return (folders.contains(first) || listedFolders.contains(first))
+            && !parts.contains { skipped.contains($0) && !(isHosted && $0.hasSameBytes(as: packages)) }
+    }
+
+    /// Whether the parts of a path lead to a hosted file or folder. Pages may use what is in a folder of packages.
+    private static func isHosted(_ parts: ArraySlice<String>) -> Bool {
+        parts.count > 2 && parts.prefix(2).joined(separator: "/").hasSameBytes(as: "hosting/files")
+    }
+
+    /// Whether a path in an archive is that of an installed package, and not of a hosted file.
+    static func isPackage(_ parts: [String]) -> Bool {
+        guard let index = parts.firstIndex(where: { $0.hasSameBytes(as: packages) }) else { return false }
+        return !parts[..<index].indices.contains { isHosted(parts[$0...]) }
     }
 
     /// The folder of the app that a path in an archive shows, with a `/` at its end: by a root file that only apps have (`isSure`), or

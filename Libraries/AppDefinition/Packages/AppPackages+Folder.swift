@@ -15,14 +15,15 @@ extension AppFiles {
         packages = walk.collector.packages
     }
 
-    /// Keeps a file that no service reads.
+    /// Keeps a file that isn't part of the definition.
     mutating func keep(_ path: String, size: Int, read: () -> [UInt8]?) {
         guard otherFiles.count < Self.otherCountLimit, otherBytes + size <= Self.otherTotalLimit else {
+            if refusedHosted == nil, Hosting.path(ofFile: path) != nil { refusedHosted = ExactText(path) }
             if !problems.contains(where: { $0.code == .fileNotKept }) {
                 problems.append(
                     DefinitionProblem(
                         .fileNotKept, severity: .warning, file: path,
-                        "this file and others after it aren't kept, so that `partita app export` won't have them: files that no service reads have more than \(Self.otherTotalLimit) bytes or are more than \(Self.otherCountLimit), the limits"
+                        "this file and others after it aren't kept, so that `partita app export` won't have them: hosted files and those that no service reads have more than \(Self.otherTotalLimit) bytes or are more than \(Self.otherCountLimit), the limits"
                     ))
             }
             return

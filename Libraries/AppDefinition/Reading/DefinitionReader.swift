@@ -38,6 +38,7 @@ struct DefinitionReader {
         definition.httpEndpoints = httpEndpoints()
         readWebhooks(into: &definition)
         definition.dataAPI = dataAPI()
+        definition.hosting = hosting(roots)
         readExtensions(into: &definition)
         return definition
     }

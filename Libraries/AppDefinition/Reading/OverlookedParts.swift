@@ -67,12 +67,14 @@ struct OverlookedParts {
         }
     }
 
-    /// Hosted files whose configuration is missing; with one, `UnservedFeatures` says that hosting isn't served.
+    /// Hosted files that no configuration mentions. One that turns hosting off is meant.
     private func reportHostedFiles() {
-        guard files["hosting/config.json"] == nil, let first = paths.first(where: { $0.hasPrefix("hosting/files/") }),
+        guard files["hosting/config.json"] == nil, let first = paths.first(where: { $0.hasPrefix(Hosting.folder) }),
             !DefinitionReader.rootFiles.contains(where: { log.value($0, severity: .warning)?["hosting"] != nil })
         else { return }
-        warn(first, "static hosting isn't served: use any web server, such as the nginx in front")
+        warn(
+            first,
+            "hosting isn't enabled, so that no file is served: write {\"enabled\": true} into hosting/config.json")
     }
 
     private func reportEnvironments() {

@@ -22,7 +22,6 @@ struct UnservedFeatures {
         reportServices()
         PackageUses(definition: definition, log: log).report()
         reportFolders()
-        reportHosting()
         OverlookedParts(definition, log: log).report()
         UsedServices(definition, log: log).report()
         SecretsInClear(definition, log: log).report()
@@ -82,19 +81,6 @@ struct UnservedFeatures {
                 file,
                 "push messages aren't sent: devices register, and a sender of your own reads the topic push-registrations, or a function sends with context.http"
             )
-        }
-    }
-
-    private func reportHosting() {
-        let places =
-            [("hosting/config.json", "")]
-            + DefinitionReader.rootFiles.map { ($0, "/hosting") }
-        for (file, folder) in places {
-            let settings = folder.isEmpty ? value(file) : value(file)?["hosting"]
-            guard settings?["enabled"] == true else { continue }
-            warn(
-                file, pointer: "\(folder)/enabled",
-                "static hosting isn't served: use any web server, such as the nginx in front")
         }
     }
 

@@ -1,8 +1,8 @@
 /// Percent-decoding (RFC 3986, section 2.1).
-enum PercentDecoding {
+package enum PercentDecoding {
     /// Decodes a text; `nil` when a `%` isn't followed by two hexadecimal digits, when the result isn't UTF-8, or when it contains
     /// a NUL.
-    static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
+    package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }) else {
             return String(text)
         }

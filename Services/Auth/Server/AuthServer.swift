@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import EventLoop
 import EventStream
+import Foundation
 import Functions
 import HTTPClient
 import HTTPServer
@@ -40,6 +41,14 @@ public enum AuthServer {
             throw ConfigurationError(
                 key: "encryption.keys",
                 "must be set, since signing keys are stored encrypted (`openssl rand -hex 32` makes one)")
+        }
+        if let url = configuration[AuthKeys.publicURL], let host = URLComponents(string: url)?.host,
+            engines.hosting?.contains(host: host) == true
+        {
+            throw ConfigurationError(
+                key: "hosting.url",
+                "must be another domain than the one that public.url is part of: an app could have the id by which clients reach the services"
+            )
         }
         let logger = context.logger
         let store = AccountStore(client: engines.postgres)
@@ -134,12 +143,12 @@ public enum AuthServer {
                 store: store, clock: clock, isOn: configuration[AuthKeys.adminAPI],
                 administration: { [engines] name, loop, recording in
                     Administration(
-                        client: engines.postgres, keys: engines.keys, loop: loop, operator: name, clock: clock,
-                        wakeOutbox: { outbox.wake() }, recording: recording,
+                        client: engines.postgres, keys: engines.keys, loop: loop, operator: name,
+                        hosting: engines.hosting, clock: clock, wakeOutbox: { outbox.wake() }, recording: recording,
                         publish: { send in try await send(engines.events) })
                 }, wakeOutbox: { audit.wake() }, metrics: metrics, logger: logger)
         ).add(to: &context.router)
-        context.http.cors = cors(engines.apps)
+        context.http.cors = cors(engines.apps, engines.hosting)
         context.readiness.add("signing-keys") { try keys.check() }
         return [
             HashingThreads(hasher: hasher),
@@ -157,8 +166,8 @@ public enum AuthServer {
 
     /// An identity provider's page posts to the callback; what that does depends on the browser's cookie, which a page of another origin
     /// doesn't send.
-    private static func cors(_ apps: AppDirectory) -> CORSPolicy {
-        var policy = CORSPolicy(apps: apps)
+    private static func cors(_ apps: AppDirectory, _ hosting: HostingAddress?) -> CORSPolicy {
+        var policy = CORSPolicy(apps: apps, hosting: hosting)
         let ofApps = policy.allowedOrigins
         policy.allowedOrigins = { $0.route == RedirectRoutes.callback ? .any : await ofApps($0) }
         return policy

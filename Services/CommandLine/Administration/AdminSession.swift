@@ -139,7 +139,7 @@ extension Tool {
     /// What administrators do, as whoever runs the tool.
     var administration: Administration {
         Administration(
-            client: postgres, keys: keys, loop: loops.next(), operator: Self.operator,
+            client: postgres, keys: keys, loop: loops.next(), operator: Self.operator, hosting: hosting,
             publish: { send in try await withProducer { try await send($0) } })
     }
 }

@@ -44,6 +44,7 @@ struct LocalConfiguration: Sendable {
         "PARTITA_KAFKA_BOOTSTRAP": "kafka.bootstrap",
         "PARTITA_ENCRYPTION_KEYS": "encryption.keys", "PARTITA_AUTH_KEY_SECRET": "auth.keySecret",
         "PARTITA_KAFKA_EMBEDDED": "kafka.embedded", "PARTITA_KAFKA_POOL": "kafka.pool", "PARTITA_AUTH_URL": "auth.url",
+        "PARTITA_HOSTING_URL": "hosting.url",
     ]
 
     /// The engines' configuration, with the keys that the services use.

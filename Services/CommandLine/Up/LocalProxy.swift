@@ -2,6 +2,7 @@ import ChildProcesses
 import Foundation
 import Glibc
 import LocalEngines
+import ServiceEngines
 
 /// nginx in front of the services, so that a system on this machine has one address, as in a deployment.
 struct LocalProxy {
@@ -16,6 +17,9 @@ struct LocalProxy {
 
     /// The base URL of clients.
     var publicURL: String { "http://\(host ?? "127.0.0.1"):\(port)" }
+
+    /// Where apps' hosted files are served. Browsers take each name that ends with `.localhost` for this machine.
+    var hostingURL: String { CurrentEnvironment.variables["PARTITA_HOSTING_URL"] ?? "http://localhost:\(port)" }
 
     /// Writes nginx's configuration.
     /// - Returns: the process to start; `nil` where nginx or the template is missing.
@@ -49,6 +53,8 @@ struct LocalProxy {
             "NGINX_LOCAL_RESOLVERS": "127.0.0.1", "PARTITA_PROXY_TRUSTED": "127.0.0.1",
             "PARTITA_PROXY_DESCRIPTORS": "\(Self.descriptors)", "PARTITA_PROXY_REQUESTS": "200",
             "PARTITA_PROXY_BURST": "1000", "PARTITA_PROXY_CALLS": "1000", "PARTITA_PROXY_SOCKETS": "5000",
+            // Where it isn't valid, the configuration's readers say so.
+            "PARTITA_HOSTING_DOMAIN": HostingAddress(url: hostingURL)?.domain ?? "hosting.invalid",
         ]
         for service in services {
             let name = "PARTITA_" + service.name.uppercased().replacing("-", with: "_")

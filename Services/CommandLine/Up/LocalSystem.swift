@@ -101,11 +101,13 @@ actor LocalSystem {
     private var readyFile: String { places.run + "/ready" }
 
     private func configuration(of engines: StartedEngines) -> LocalConfiguration {
-        LocalConfiguration(values: [
+        var configuration = LocalConfiguration(values: [
             "postgres.url": engines.postgresURL, "redis.url": engines.redisURL,
             "kafka.bootstrap": engines.kafkaBootstrap,
             "kafka.embedded": "\(engines.isEmbeddedBroker)", "auth.url": proxy?.url ?? url(of: "auth"),
         ])
+        if proxy != nil { configuration.values["hosting.url"] = inFront.hostingURL }
+        return configuration
     }
 
     private func url(of service: String) -> String { services.first { $0.name == service }?.url ?? "" }

@@ -25,7 +25,8 @@ public enum MediaOffloadServer {
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "media-offload", summary: "Moves binaries out of documents into the object store, and serves them.",
+        name: "media-offload",
+        summary: "Moves binaries out of documents into the object store, and serves them and apps' hosted files.",
         defaultPort: 8084,
         keys: EngineSettings.keys + [
             directory.description, publicURL.description, linkLifetime.description, concurrency.description,
@@ -66,8 +67,13 @@ public enum MediaOffloadServer {
             apps: engines.apps, access: engines.access, store: engines.store,
             table: table, grants: grants, answers: answers,
             storage: breaker, lifetime: configuration[linkLifetime])
-        context.http.cors = CORSPolicy(apps: engines.apps)
+        context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)
         context.router.get(MediaRoute.template) { try await route.handle($0) }
+        let hosting = HostingRoute(
+            address: engines.hosting, apps: engines.apps,
+            sites: HostedSites(registry: engines.registry, apps: engines.apps),
+            contents: HostedContents(registry: engines.registry))
+        context.router.get(HostingRoute.template) { try await hosting.handle($0) }
         context.readiness.add("object-store") { try await storage.check() }
         // The store may be reachable but fail all writes, for example with a full disk.
         context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }

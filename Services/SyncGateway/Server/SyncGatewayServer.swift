@@ -84,7 +84,7 @@ public enum SyncGatewayServer {
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
         epoch.onChange { [weak sessions] in sessions?.epochChanged() }
         engines.access.shutOut.onShutOut { [weak sessions] in sessions?.shutOutChanged() }
-        context.http.cors = CORSPolicy(apps: engines.apps)  // for the data API
+        context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let ruleHosts = FunctionHostPool(

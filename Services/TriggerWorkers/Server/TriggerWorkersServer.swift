@@ -80,7 +80,7 @@ public enum TriggerWorkersServer {
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {
             try await call.handle($0)
         }
-        context.http.cors = CORSPolicy(apps: engines.apps)
+        context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)
         context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         // An app's triggers get half of the lanes.
         let options = EventConsumerOptions(concurrency: 128)

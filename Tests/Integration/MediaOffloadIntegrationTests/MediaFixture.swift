@@ -54,7 +54,7 @@ final class MediaFixture: Sendable {
         let pool = engines.makePool()
         var values = [
             "postgres.url": try await engines.makeDatabase(), "postgres.connections": "4",
-            "kafka.pool": pool, "http.port": "0", "http.address": "127.0.0.1",
+            "kafka.pool": pool, "http.port": "0", "http.address": "127.0.0.1", "hosting.url": "https://pages.test",
         ].merging(engines.kafkaSettings) { $1 }
         if let objectStore {
             values["s3.endpoint"] = objectStore.endpoint
@@ -283,6 +283,43 @@ final class MediaFixture: Sendable {
         try await ShutOutTable(engines.postgres).add(user, app: app, reason: .disabled)
         try await engines.events.send(
             AuthEvent(id: ObjectId().hexString, app: app, kind: .userDisabled, userID: user, user: [:], time: 0))
+    }
+
+    /// Requests a hosted file of an app, as the proxy passes it on.
+    /// - Parameter host: other than the app's own.
+    func page(
+        _ path: String, of app: String, host: String? = nil, method: String = "GET", _ headers: [(String, String)] = []
+    ) async throws -> HTTPClient.Response {
+        let fields = [("Host", host ?? "\(app).pages.test")] + headers
+        return try await http.send(
+            HTTPClient.Request(
+                method: method, url: "http://127.0.0.1:\(port)/hosted\(path)",
+                headers: fields.map { HTTPClient.Header($0.0, $0.1) }, maximumResponseBytes: 64 << 20))
+    }
+
+    /// Deploys an app that hosts files.
+    /// - Parameter settings: what `hosting/config.json` has besides.
+    /// - Returns: its id.
+    func host(
+        _ hosted: KeyValuePairs<String, [UInt8]>, settings: String = "", metadata: String = "[]", as id: String? = nil
+    ) async throws -> String {
+        let id = id ?? "site-\(ObjectId().hexString)"
+        var files: AppFiles = [
+            "realm_config.json": #"{"config_version": 20210101, "app_id": "\#(id)", "name": "site"}"#,
+            "hosting/config.json": #"{"enabled": true\#(settings)}"#, "hosting/metadata.json": metadata,
+        ]
+        for (path, bytes) in hosted { files.otherFiles[ExactText("hosting/files/" + path)] = bytes }
+        let registry = AppRegistry(client: engines.postgres)
+        let deployed = try await registry.deploy(try AppDefinition(files: files)).app
+        let version = deployed.version
+        try await AppRegistry.announce(deployed, with: engines.events)
+        try await eventually("media offload has version \(version)", within: .seconds(30)) {
+            try await engines.postgres.query(
+                "select 1 from partita.app_instances where app = $1 and version >= $2 and instance like 'media-offload-%'",
+                [.text(id), .int(version)]
+            ).count > 0
+        }
+        return id
     }
 
     /// Opens a document's link at the service's port.

@@ -58,7 +58,6 @@ import Testing
         ("services/mail/config.json", #"{"name": "mail", "type": "aws-ses", "config": {}}"#, ["send", "SendEmail"]),
         ("graphql/config.json", "{}", ["GraphQL", "data API"]),
         ("graphql/custom_resolvers/Query_a.json", #"{"on_type": "Query"}"#, ["GraphQL"]),
-        ("hosting/config.json", #"{"enabled": true}"#, ["hosting", "web server"]),
         ("log_forwarders/all.json", #"{"name": "all"}"#, ["log forwarders", "partita logs"]),
         ("functions/package.json", #"{"dependencies": {"axios": "1.0.0", "lodash": "4"}}"#, ["axios, lodash"]),
         ("functions/greet.js", "const a = require('axios');\nexports = () => a;\n", ["require(\"axios\")"]),
@@ -82,7 +81,8 @@ import Testing
             "auth/providers.json",
             #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "config": {"clientId": "x"}}}"#
         ),
-        ("hosting/config.json", #"{"enabled": false}"#), ("log_forwarders/a.txt", "{}"),
+        ("hosting/config.json", #"{"enabled": false}"#),
+        ("hosting/config.json", #"{"enabled": true}"#), ("log_forwarders/a.txt", "{}"),
         ("services/web/config.json", #"{"name": "web", "type": "http", "config": {}}"#),
         ("services/mail/config.json", #"{"name": "mail", "type": "aws", "config": {}}"#),
         ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#),

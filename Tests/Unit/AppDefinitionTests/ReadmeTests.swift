@@ -9,7 +9,6 @@ struct ReadmeTests {
         "flexible sync": ("sync/config.json", #"{"type": "flexible", "state": "enabled", "database_name": "Shop"}"#),
         "other services of vendors": ("services/push/config.json", #"{"name": "push", "type": "gcm", "config": {}}"#),
         "GraphQL": ("graphql/config.json", "{}"),
-        "hosting": ("hosting/config.json", #"{"enabled": true}"#),
         "log forwarders": ("log_forwarders/all.json", #"{"name": "all"}"#),
         "triggers that send to EventBridge": (
             "triggers/nightly.json",

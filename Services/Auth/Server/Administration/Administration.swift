@@ -7,7 +7,7 @@ public import EventStream
 import EventTopics
 public import Postgres
 public import Secrets
-import ServiceEngines
+public import ServiceEngines
 
 /// What administrators do: for the tool on Postgres, and for the administration API. Rights are the caller's business.
 public struct Administration: Sendable {
@@ -22,9 +22,10 @@ public struct Administration: Sendable {
     /// - Parameters:
     ///   - keys: with which secrets are encrypted.
     ///   - recording: writes a record of an act, in its transaction.
-    ///   - operator, publish: as in `AppDeployments`.
+    ///   - operator, hosting, publish: as in `AppDeployments`.
     public init(
-        client: PostgresClient, keys: KeyRing, loop: EventLoop, operator: String, clock: WallClock = .system,
+        client: PostgresClient, keys: KeyRing, loop: EventLoop, operator: String, hosting: HostingAddress? = nil,
+        clock: WallClock = .system,
         wakeOutbox: @escaping @Sendable () -> Void = {},
         recording: @escaping @Sendable (PostgresTransaction) async throws -> Void = { _ in },
         publish: @escaping @Sendable (_ send: @Sendable (EventProducer) async throws -> Void) async throws -> Void
@@ -36,7 +37,8 @@ public struct Administration: Sendable {
         self.recording = recording
         registry = AppRegistry(client: client, keys: keys, recording: recording)
         deployments = AppDeployments(
-            client: client, registry: registry, loop: loop, operator: `operator`, publish: publish)
+            client: client, registry: registry, loop: loop, operator: `operator`, hosting: hosting,
+            publish: publish)
     }
 
     /// Does what a call asks for.

@@ -29,7 +29,8 @@ struct RolledOutProxy {
             "PARTITA_PROXY_LISTEN": "127.0.0.1:\(proxy.port)", "PARTITA_PROXY_RUN": directory,
             "PARTITA_PROXY_WORKERS": "1", "NGINX_LOCAL_RESOLVERS": "127.0.0.1:\(names.port)",
             "PARTITA_PROXY_TRUSTED": "127.0.0.1", "PARTITA_PROXY_DESCRIPTORS": "1024", "PARTITA_PROXY_REQUESTS": "200",
-            "PARTITA_PROXY_BURST": "1000", "PARTITA_PROXY_CALLS": "1000", "PARTITA_PROXY_SOCKETS": "5000",
+            "PARTITA_HOSTING_DOMAIN": "apps.example", "PARTITA_PROXY_BURST": "1000", "PARTITA_PROXY_CALLS": "1000",
+            "PARTITA_PROXY_SOCKETS": "5000",
         ]
         for service in services {
             values["PARTITA_" + service.uppercased().replacing("-", with: "_")] = "\(service):\(servicePort)"

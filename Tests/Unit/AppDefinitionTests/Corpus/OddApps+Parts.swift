@@ -263,10 +263,10 @@ extension OddApps {
                 "realm_config.json":
                     #"{"config_version": 20210101, "app_id": "tiny", "name": "tiny", "hosting": {"enabled": true}}"#
             ],
-            report: ["realm_config.json:1 warning feature-not-served"]),
+            report: []),
         OddApp(
-            "malformed JSON in a part that isn't served", TinyApp.newer, ["hosting/config.json": "{"],
-            report: ["hosting/config.json:1 warning json-invalid"]),
+            "malformed JSON of hosting", TinyApp.newer, ["hosting/config.json": "{"],
+            report: ["hosting/config.json:1 error json-invalid"]),
         OddApp(
             "environments without values", TinyApp.newer,
             [
