@@ -94,9 +94,8 @@ public final class JavaScriptContext {
         var entries: JSObjectRef?
         try enter(source.name) { exception in
             guard let function = JSScriptEvaluate(context, source.script, nil, &exception) else { return nil }
-            let arguments: [JSValueRef?] = [object(of: host)]
-            let value = JSObjectCallAsFunction(
-                context, JSValueToObject(context, function, nil), nil, 1, arguments, &exception)
+            let arguments = Kept([object(of: host)], in: context)
+            let value = call(function, arguments, &exception)
             if let value, JSValueIsObject(context, value) { entries = JSValueToObject(context, value, nil) }
             return value
         }
@@ -126,10 +125,35 @@ public final class JavaScriptContext {
     public func call(_ function: String, _ arguments: [String]) throws(JavaScriptError) {
         try enter(function) { exception in
             guard let value = property(function, of: callables), JSValueIsObject(context, value) else { return nil }
-            let values: [JSValueRef?] = arguments.map { JavaScriptText.value($0, in: context) }
-            return JSObjectCallAsFunction(
-                context, JSValueToObject(context, value, nil), nil, values.count, values, &exception)
+            return call(
+                value, Kept(arguments.lazy.map { [context] in JavaScriptText.value($0, in: context) }, in: context),
+                &exception)
         }
+    }
+
+    private func call(_ function: JSValueRef, _ arguments: borrowing Kept, _ exception: inout JSValueRef?)
+        -> JSValueRef?
+    {
+        JSObjectCallAsFunction(
+            context, JSValueToObject(context, function, nil), nil, arguments.values.count, arguments.values, &exception)
+    }
+
+    /// Values that the engine keeps as long as this exists. Its collector, which has threads of its own, finds what is on a stack, but
+    /// nothing in Swift's heap, such as the elements of an array.
+    private struct Kept: ~Copyable {
+        private(set) var values: [JSValueRef?] = []
+        private let context: JSGlobalContextRef
+
+        /// - Parameter values: made one after the other, each kept before the next one is made.
+        init(_ values: some Sequence<JSValueRef?>, in context: JSGlobalContextRef) {
+            self.context = context
+            for value in values {
+                JSValueProtect(context, value)
+                self.values.append(value)
+            }
+        }
+
+        deinit { for value in values { JSValueUnprotect(context, value) } }
     }
 
     private var callables: JSObjectRef? { entries ?? JSContextGetGlobalObject(context) }

@@ -62,12 +62,14 @@ public struct HostConfinement: Sendable {
     ///   - socket: the host's end of the socket.
     ///   - page: where it shows which call it works for.
     ///   - errors: the destination of its standard output and standard error.
+    ///   - variables: the parent's environment.
     package func start(
         _ executable: String, memoryLimit: Int, socket: Int32, page: SharedPage,
-        errors: ChildProcess.Output = .inherit
+        errors: ChildProcess.Output = .inherit, variables: [String: String] = CurrentEnvironment.variables
     ) throws(ChildProcessError) -> ChildProcess {
         try ChildProcess.spawn(
-            executable, ["\(memoryLimit)"] + arguments, environment: Self.environment(), workingDirectory: "/",
+            executable, ["\(memoryLimit)"] + arguments, environment: Self.environment(of: variables),
+            workingDirectory: "/",
             output: errors, descriptors: [socket, page.descriptor], restrictions: restrictions)
     }
 }

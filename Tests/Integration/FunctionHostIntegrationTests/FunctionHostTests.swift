@@ -36,6 +36,16 @@ struct FunctionHostTests {
         }
     }
 
+    @Test func `what a call is given stays its own while memory is collected all the time`() throws {
+        let host = try TestHost(
+            ["same": "exports = (a, b) => [b, a]"], variables: ["JSC_collectContinuously": "true"])
+        for number in 0..<2000 as Range<Int32> {
+            let text = "call \(number) \(String(repeating: "x", count: Int(number) % 100 * 10))"
+            let result = try host.call("same", [.string(text), .int32(number)]).get()
+            #expect(result.isIdentical(to: .array([.int32(number), .string(text)])), "\(result)")
+        }
+    }
+
     @Test func `an invalid Date is refused by name`() throws {
         let host = try TestHost(["bad": "exports = () => ({ at: new Date('never') })"])
         let result = try host.call("bad")

@@ -17,13 +17,18 @@ final class TestHost {
     private(set) var lines: [ConsoleLine] = []
     private(set) var effects: [FunctionEffect] = []
 
-    init(_ sources: [String: String], modules: [String: String] = [:], memoryLimit: Int = 1 << 30) throws {
+    /// - Parameter variables: added to the environment: `JSC_…` are options of the engine.
+    init(
+        _ sources: [String: String], modules: [String: String] = [:], memoryLimit: Int = 1 << 30,
+        variables: [String: String] = [:]
+    ) throws {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         descriptor = ends[0]
         page = try SharedPage(for: "function-host")
         child = try HostConfinement.usual.start(
-            CurrentEnvironment.sibling("function-host"), memoryLimit: memoryLimit, socket: ends[1], page: page)
+            CurrentEnvironment.sibling("function-host"), memoryLimit: memoryLimit, socket: ends[1], page: page,
+            variables: CurrentEnvironment.variables.merging(variables) { $1 })
         close(ends[1])
         guard case .ready = try next() else { throw FunctionProtocolError(message: "not ready") }
         try send(

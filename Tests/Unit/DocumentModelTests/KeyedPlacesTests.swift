@@ -24,7 +24,7 @@ struct KeyedPlacesTests {
         "Libraries/DocumentStore/Search/SearchCompiler.swift": 1,
         "Libraries/DocumentStore/Search/SearchSpecification.swift": 1,
         // Environment variables.
-        "Libraries/Functions/Hosts/HostConfinement.swift": 2,
+        "Libraries/Functions/Hosts/HostConfinement.swift": 3,
         // Ids of deployed apps, which are ASCII.
         "Services/Auth/Server/Passwords/PasswordQueue.swift": 1,
         // Settings.
