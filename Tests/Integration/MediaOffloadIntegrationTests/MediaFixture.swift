@@ -89,16 +89,29 @@ final class MediaFixture: Sendable {
                 let decoded = try received.map { try $0.decoded().payload }
                 events.withLock { $0 += decoded }
             }
-            // Stands for permissions: users with such names may read, and no other user without a grant.
+            // Stands for permissions: users with such names may read, and no other user without a grant. It stores a grant of access
+            // before it publishes it; refusals aren't stored.
             let questions = EventTail<PermissionRequest>(
                 pool: engines.pool, kafka: KafkaClient(configuration: engines.kafka)
             ) { received in
                 for question in try received.map({ try $0.decoded().payload }) {
+                    let access: Grant.Access = question.user.hasPrefix("asked-") ? .read : .none
+                    if access != .none {
+                        try await engines.postgres.execute(
+                            """
+                            insert into partita.grants (app, partition, user_id, access, epoch, version)
+                            values ($1, $2, $3, $4, 1, 2)
+                            on conflict (app, partition, user_id) do update set access = excluded.access
+                            """,
+                            [
+                                .text(question.app), .text(question.partition.text), .text(question.user),
+                                .text(access.rawValue),
+                            ])
+                    }
                     try await engines.events.send(
                         GrantsEvent.grant(
                             Grant(
-                                app: question.app, user: question.user, partition: question.partition,
-                                access: question.user.hasPrefix("asked-") ? .read : .none,
+                                app: question.app, user: question.user, partition: question.partition, access: access,
                                 version: Revision(epoch: 1, number: 2), reason: "", expires: nil, time: 0)))
                 }
             }
