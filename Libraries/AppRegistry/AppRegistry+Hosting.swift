@@ -9,7 +9,7 @@ extension AppRegistry {
     /// A hosted file.
     public struct HostedFile: Hashable, Sendable {
         /// The SHA-256 of its bytes, in hexadecimal.
-        public let digest: String
+        @ExactText public private(set) var digest: String
         public let size: Int
         /// The number of bytes when it is compressed; `nil` when it isn't stored so.
         public let compressedSize: Int?

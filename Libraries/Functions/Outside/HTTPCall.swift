@@ -67,7 +67,7 @@ struct HTTPCall: Sendable {
     private func redirected(by response: HTTPClient.Response) -> HTTPCall? {
         guard let url = response.redirect, [301, 302, 303, 307, 308].contains(response.status) else { return nil }
         var (action, arguments) = (action, arguments)
-        var dropped: Set<String> = []
+        var dropped: [String] = []
         if response.status == 303 ? action != "head" : response.status < 307 && action == "post" {
             action = "get"
             arguments["body"] = nil
@@ -76,11 +76,11 @@ struct HTTPCall: Sendable {
         }
         let (here, there) = (self.url.flatMap(HTTPClient.URLParts.init), HTTPClient.URLParts(url))
         if here?.scheme != there?.scheme || here?.host != there?.host {
-            dropped.formUnion(["authorization", "cookie"])
+            dropped += ["authorization", "cookie"]
             for field in ["digestAuth", "username", "password"] { arguments[field] = nil }
         }
         if var headers = arguments["headers"]?.documentValue {
-            headers.fields.removeAll { dropped.contains($0.key.lowercased()) }
+            headers.fields.removeAll { dropped.containsExactly($0.key.lowercased()) }
             arguments["headers"] = .document(headers)
         }
         arguments["url"] = .string(url)

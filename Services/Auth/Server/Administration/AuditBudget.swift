@@ -22,7 +22,7 @@ final class AuditBudget: Sendable {
 
     private let clock: WallClock
     /// By tokens that exist, which only operators make.
-    private let windows = Locked<[String: Window]>([:])
+    private let windows = Locked<[ExactText: Window]>([:])
 
     init(clock: WallClock) { self.clock = clock }
 
@@ -30,11 +30,11 @@ final class AuditBudget: Sendable {
     func spend(_ token: String) -> Verdict {
         let now = clock.now()
         return windows.withLock { windows in
-            var window = windows[token] ?? Window(start: now)
+            var window = windows[ExactText(token)] ?? Window(start: now)
             // Also after a clock that was set back.
             if !(0..<Self.window).contains(now - window.start) { window = Window(start: now) }
             window.count += 1
-            windows[token] = window
+            windows[ExactText(token)] = window
             return window.count <= Self.limit ? .write : window.count == Self.limit + 1 ? .writeLast : .count
         }
     }

@@ -9,7 +9,7 @@ final class HostedContents: Sendable {
     /// A file as it is sent.
     struct Key: Hashable {
         @ExactText var app: String
-        let digest: String
+        @ExactText var digest: String
         let isCompressed: Bool
     }
 
