@@ -189,10 +189,8 @@ public final class GroupCommitter: Service {
                 queue.lazy.map { ($0.upload, $0.deadline) }, limits: limits,
                 costlyTurn: state.passedOver.contains(lane), now: now
             ) { standing(of: $0, in: lane, state) }
-            var taken = Set(division.batch)
-            taken.formUnion(division.refused)
             refused = division.refused.map { queue[$0] }
-            let left = taken.isEmpty ? queue : queue.indices.filter { !taken.contains($0) }.map { queue[$0] }
+            let left = division.left.map { queue[$0] }
             state.queues[lane] = left.isEmpty && division.batch.isEmpty ? nil : left
             if !division.batch.isEmpty {
                 if division.leavesCostly { state.passedOver.insert(lane) } else { state.passedOver.remove(lane) }

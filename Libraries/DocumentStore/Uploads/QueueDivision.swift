@@ -19,6 +19,8 @@ struct QueueDivision {
     let batch: [Int]
     /// The places of uploads whose user has to wait, and that waited long enough.
     private(set) var refused: [Int] = []
+    /// The places of all others, in their order.
+    let left: [Int]
     /// The end of the first pause of a user with uploads in the queue.
     private(set) var pauseEnd: ContinuousClock.Instant?
     /// Whether the batch consists of uploads of costly users.
@@ -59,6 +61,9 @@ struct QueueDivision {
         isOfCostly = !costly.places.isEmpty && (costlyTurn || ordinary.places.isEmpty)
         leavesCostly = !costly.places.isEmpty && !isOfCostly
         batch = isOfCostly ? costly.places : ordinary.places
+        var stays = [Bool](repeating: true, count: queue.count)
+        for place in batch + refused { stays[place] = false }
+        left = stays.indices.filter { stays[$0] }
     }
 
     /// Uploads that go together.
