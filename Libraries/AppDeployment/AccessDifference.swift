@@ -6,10 +6,10 @@ import Functions
 import Logging
 import Postgres
 
-/// Who gains and who loses access to what by new rules, for users and partitions of which the server knows: those that were asked about, and
-/// each of these users with each of these partitions. All of it or, of many, a part.
+/// Who gains and who loses access to what by new rules: to partitions, or by data rules to documents. All of the pairs of a user and one of
+/// these that the server knows or, of many, a part.
 public struct AccessDifference: Sendable {
-    /// Access to a partition.
+    /// What rules say of a user.
     public enum Access: String, Sendable, Comparable {
         case none, read, write
 
@@ -17,16 +17,37 @@ public struct AccessDifference: Sendable {
         private var rank: Int { self == .none ? 0 : self == .read ? 1 : 2 }
     }
 
+    /// What the rules are about.
+    public enum Kind: Sendable {
+        case partitions, documents
+    }
+
+    /// What a user has access to.
+    public enum Subject: Sendable {
+        /// In the form of key texts (`s:team-1`).
+        case partition(String)
+        /// The collection as `database.collection`, and the `_id` as key text.
+        case document(collection: String, id: String)
+
+        /// As it is shown: the partition, or the collection and the `_id`.
+        public var text: String {
+            switch self {
+            case .partition(let partition): partition
+            case .document(let collection, let id): "\(collection) \(id)"
+            }
+        }
+    }
+
     /// A user for whom the rules give another answer.
     public struct Change: Sendable {
         public let user: String
-        /// The partition in the form of key texts (`s:team-1`).
-        public let partition: String
+        public let subject: Subject
         public let before: Access
         public let after: Access
     }
 
-    /// How many pairs of a user and a partition there are, and how many of them were evaluated.
+    private let kind: Kind
+    /// How many pairs there are, and how many of them were evaluated.
     public let pairs: Int
     public let evaluated: Int
     /// How many of them couldn't be evaluated by one of the versions, because a function failed; nobody has access then.
@@ -36,20 +57,35 @@ public struct AccessDifference: Sendable {
     /// Some of the changes, losses first.
     public let examples: [Change]
 
-    /// The most pairs that are evaluated.
+    /// The most pairs of a user and a partition that are evaluated.
     public static let pairLimit = 2000
     static let exampleLimit = 10
 
+    init(of kind: Kind, pairs: Int, evaluated: Int, failed: Int, changes: [Change]) {
+        let losses = changes.filter { $0.after < $0.before }
+        let gains = changes.filter { $0.after > $0.before }
+        let half = Self.exampleLimit / 2
+        self.kind = kind
+        self.pairs = pairs
+        self.evaluated = evaluated
+        self.failed = failed
+        self.gains = gains.count
+        self.losses = losses.count
+        examples = Array(losses.prefix(half) + gains.prefix(half))
+    }
+
     public var lines: [String] {
-        guard evaluated > 0 else { return ["access: no user is known yet"] }
-        let part =
-            evaluated < pairs
-            ? "of \(evaluated) of \(pairs) pairs of a user and a partition"
-            : "of \(pairs) pairs of a user and a partition"
+        let (title, subject, unknown) =
+            switch kind {
+            case .partitions: ("access", "a partition", "no user is known yet")
+            case .documents: ("data access", "a document", "no user or no document is known yet")
+            }
+        guard evaluated > 0 else { return ["\(title): \(unknown)"] }
+        let part = evaluated < pairs ? "\(evaluated) of " : ""
         let trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
         let rest = gains + losses - examples.count
-        return ["access \(part): \(losses) lose, \(gains) gain\(trouble)"]
-            + examples.map { "  \($0.user)  \($0.partition)  \($0.before.rawValue) → \($0.after.rawValue)" }
+        return ["\(title) of \(part)\(pairs) pairs of a user and \(subject): \(losses) lose, \(gains) gain\(trouble)"]
+            + examples.map { "  \($0.user)  \($0.subject.text)  \($0.before.rawValue) → \($0.after.rawValue)" }
             + (rest > 0 ? ["  and \(rest) more"] : [])
     }
 }
@@ -98,31 +134,34 @@ extension AppDeployments {
                 let (first, second) = (first ?? .none, second ?? .none)
                 guard first != second else { continue }
                 changes.append(
-                    .init(user: pair.user.id, partition: pair.partition, before: first, after: second))
+                    .init(user: pair.user.id, subject: .partition(pair.partition), before: first, after: second))
             }
         }
-        let losses = changes.filter { $0.after < $0.before }
-        let gains = changes.filter { $0.after > $0.before }
-        let half = AccessDifference.exampleLimit / 2
         return AccessDifference(
-            pairs: count, evaluated: evaluated, failed: failed, gains: gains.count, losses: losses.count,
-            examples: Array(losses.prefix(half) + gains.prefix(half)))
+            of: .partitions, pairs: count, evaluated: evaluated, failed: failed, changes: changes)
     }
 
-    /// - Returns: `nil` when a function failed.
-    private static func access(
-        _ pair: Pair, _ rules: PartitionRules, _ app: AppDefinition, version: Int64
-    ) async throws -> AccessDifference.Access? {
+    /// What rules answer; `nil` when a function failed.
+    static func answer<Answer>(_ ask: () async throws -> Answer) async throws -> Answer? {
         do {
-            let answer = try await rules.answer(
-                app, version: version, user: pair.user, partition: Partition(text: pair.partition))
-            return answer.mayWrite ? .write : answer.mayRead ? .read : AccessDifference.Access.none
+            return try await ask()
         } catch let error as DocumentStoreError where error.code == .unavailable {
             throw error
         } catch let error as PostgresError {
             throw error
         } catch {
             return nil
+        }
+    }
+
+    /// - Returns: `nil` when a function failed.
+    private static func access(
+        _ pair: Pair, _ rules: PartitionRules, _ app: AppDefinition, version: Int64
+    ) async throws -> AccessDifference.Access? {
+        try await answer {
+            let answer = try await rules.answer(
+                app, version: version, user: pair.user, partition: Partition(text: pair.partition))
+            return answer.mayWrite ? .write : answer.mayRead ? .read : .none
         }
     }
 

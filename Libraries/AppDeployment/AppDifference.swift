@@ -22,7 +22,7 @@ public struct AppDifference: Sendable {
     /// Of partitions; `nil` when the rules don't differ.
     public let access: AccessDifference?
     /// Of documents by calls; `nil` when the data rules don't differ.
-    public let dataAccess: DataAccessDifference?
+    public let dataAccess: AccessDifference?
     public let impact: DeploymentImpact
 
     public var isEmpty: Bool { files.isEmpty && features.isEmpty }
@@ -59,7 +59,7 @@ extension AppDeployments {
         let definition = inspection.definition
         let deployed = try await registry.load(definition.id)
         let former = try await registry.lastVersion(of: definition.id)
-        var old = AppFiles(), access: AccessDifference?, dataAccess: DataAccessDifference?
+        var old = AppFiles(), access: AccessDifference?, dataAccess: AccessDifference?
         if let deployed {
             old = try await registry.version(deployed.version, of: definition.id).files
             access = try await accessDifference(deployed.definition, definition)

@@ -264,7 +264,7 @@ struct DeploymentTests {
             #expect((wider.pairs, wider.evaluated, wider.losses, wider.gains) == (6, 6, 0, 3), "\(wider.lines)")
             #expect(
                 wider.examples.contains {
-                    $0.user == "bea" && $0.document == "s:1" && $0.before == .none && $0.after == .read
+                    $0.user == "bea" && $0.subject.text.hasSuffix(" s:1") && $0.before == .none && $0.after == .read
                 })
             let narrower = try #require(try await world.deployments.difference(files(owner, "false")).dataAccess)
             #expect((narrower.losses, narrower.gains) == (3, 0), "\(narrower.lines)")

@@ -134,39 +134,32 @@ extension Administration {
                     ["feature": .string($0.feature), "name": .string($0.name), "change": .string($0.kind.rawValue)]
                 }),
         ]
-        document["access"] = difference.access.map { access in
-            [
-                "pairs": .int64(Int64(access.pairs)), "evaluated": .int64(Int64(access.evaluated)),
-                "failed": .int64(Int64(access.failed)), "gains": .int64(Int64(access.gains)),
-                "losses": .int64(Int64(access.losses)),
-                "examples": .array(
-                    access.examples.map {
-                        [
-                            "user": .string($0.user), "partition": .string($0.partition),
-                            "before": .string($0.before.rawValue), "after": .string($0.after.rawValue),
-                        ]
-                    }),
-                "lines": .texts(access.lines),
-            ]
-        }
-        document["dataAccess"] = difference.dataAccess.map { access in
-            [
-                "pairs": .int64(Int64(access.pairs)), "evaluated": .int64(Int64(access.evaluated)),
-                "failed": .int64(Int64(access.failed)), "gains": .int64(Int64(access.gains)),
-                "losses": .int64(Int64(access.losses)),
-                "examples": .array(
-                    access.examples.map {
-                        [
-                            "user": .string($0.user), "collection": .string($0.collection),
-                            "document": .string($0.document), "before": .string($0.before.rawValue),
-                            "after": .string($0.after.rawValue),
-                        ]
-                    }),
-                "lines": .texts(access.lines),
-            ]
-        }
+        document["access"] = difference.access.map(Self.value)
+        document["dataAccess"] = difference.dataAccess.map(Self.value)
         document["impact"] = .texts(difference.impact.lines)
         return document
+    }
+
+    private static func value(of access: AccessDifference) -> Value {
+        [
+            "pairs": .int64(Int64(access.pairs)), "evaluated": .int64(Int64(access.evaluated)),
+            "failed": .int64(Int64(access.failed)), "gains": .int64(Int64(access.gains)),
+            "losses": .int64(Int64(access.losses)),
+            "examples": .array(
+                access.examples.map { change in
+                    var example: Document = ["user": .string(change.user)]
+                    switch change.subject {
+                    case .partition(let partition): example["partition"] = .string(partition)
+                    case .document(let collection, let id):
+                        example["collection"] = .string(collection)
+                        example["document"] = .string(id)
+                    }
+                    example["before"] = .string(change.before.rawValue)
+                    example["after"] = .string(change.after.rawValue)
+                    return .document(example)
+                }),
+            "lines": .texts(access.lines),
+        ]
     }
 
     /// Removes an app, as the call `remove` does.

@@ -6,58 +6,21 @@ import Functions
 import Logging
 import Postgres
 
-/// Who gains and who loses access to which documents by new data rules: for users of which the server knows, the latest first, and the
-/// documents that were inserted last. It is a part of all, and says how large.
-public struct DataAccessDifference: Sendable {
-    public typealias Access = AccessDifference.Access
-
-    /// A user and a document for which the rules give another answer.
-    public struct Change: Sendable {
-        public let user: String
-        /// `database.collection`
-        public let collection: String
-        /// The `_id` as key text.
-        public let document: String
-        public let before: Access
-        public let after: Access
-    }
-
-    /// How many pairs of a user and a document there are, and how many of them were evaluated.
-    public let pairs: Int
-    public let evaluated: Int
-    /// How many of them couldn't be evaluated by one of the versions, because a function failed; nobody has access then.
-    public let failed: Int
-    public let gains: Int
-    public let losses: Int
-    /// Some of the changes, losses first.
-    public let examples: [Change]
-
-    static let userLimit = 40
-    /// Of one collection.
-    static let documentLimit = 25
-    /// Documents of one collection that are in memory, approximately.
-    static let documentBytes = 4 << 20
-    static let exampleLimit = 10
-
-    public var lines: [String] {
-        guard evaluated > 0 else { return ["data access: no user or no document is known yet"] }
-        let trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
-        let rest = gains + losses - examples.count
-        return [
-            "data access of \(evaluated < pairs ? "\(evaluated) of " : "")\(pairs) pairs of a user and a document: \(losses) lose, \(gains) gain\(trouble)"
-        ]
-            + examples.map {
-                "  \($0.user)  \($0.collection) \($0.document)  \($0.before.rawValue) → \($0.after.rawValue)"
-            }
-            + (rest > 0 ? ["  and \(rest) more"] : [])
-    }
-}
-
 extension AppDeployments {
-    /// Evaluates two definitions' data rules; `nil` when these are the same.
+    /// The bounds of a comparison of data rules.
+    private enum DataAccessLimits {
+        static let users = 40
+        /// Of one collection.
+        static let documents = 25
+        /// Documents of one collection that are in memory, approximately.
+        static let documentBytes = 4 << 20
+    }
+
+    /// Evaluates two definitions' data rules; `nil` when these are the same. The users are those of which the server knows, the latest
+    /// first, and the documents those that were inserted last.
     func dataAccessDifference(
         _ before: AppDefinition, _ after: AppDefinition, limit: Duration = .seconds(60)
-    ) async throws -> DataAccessDifference? {
+    ) async throws -> AccessDifference? {
         guard before.dataRuleTexts != after.dataRuleTexts else { return nil }
         let hosts = FunctionHostPool(configuration: .init(hosts: 2), loop: loop, logger: Logger(label: "rules"))
         let running = Task { try await hosts.run() }
@@ -66,7 +29,7 @@ extension AppDeployments {
         let users = try await knownUsers(of: after.id)
         var count = 0
         var (evaluated, failed) = (0, 0)
-        var changes: [DataAccessDifference.Change] = []
+        var changes: [AccessDifference.Change] = []
         for collection in after.collections
         where before.collection(collection.name, database: collection.database) != nil {
             let namespace = ChangeEvent.Namespace(database: collection.database, collection: collection.name)
@@ -83,26 +46,24 @@ extension AppDeployments {
                     guard old != new else { continue }
                     changes.append(
                         .init(
-                            user: user.id, collection: "\(namespace.database).\(namespace.collection)",
-                            document: document["_id"]?.idText ?? "", before: old, after: new))
+                            user: user.id,
+                            subject: .document(
+                                collection: "\(namespace.database).\(namespace.collection)",
+                                id: document["_id"]?.idText ?? ""), before: old, after: new))
                 }
             }
         }
-        let losses = changes.filter { $0.after < $0.before }
-        let gains = changes.filter { $0.after > $0.before }
-        let half = DataAccessDifference.exampleLimit / 2
-        return DataAccessDifference(
-            pairs: max(count, evaluated), evaluated: evaluated, failed: failed, gains: gains.count,
-            losses: losses.count, examples: Array(losses.prefix(half) + gains.prefix(half)))
+        return AccessDifference(
+            of: .documents, pairs: max(count, evaluated), evaluated: evaluated, failed: failed, changes: changes)
     }
 
     /// - Returns: `nil` when a function failed.
     private func reach(
         _ user: RuleUser, _ documents: [Document], _ namespace: ChangeEvent.Namespace, _ app: AppDefinition,
         version: Int64, _ hosts: FunctionHostPool
-    ) async throws -> [DataAccessDifference.Access]? {
+    ) async throws -> [AccessDifference.Access]? {
         let store = store(app)
-        do {
+        return try await Self.answer {
             let access = UserAccess(
                 try await user.withPresentCustomData(of: app, in: store), of: app, version: version,
                 functions: RuleFunctions(hosts: hosts, store: store, logger: Logger(label: "rules")))
@@ -114,12 +75,6 @@ extension AppDeployments {
                 case .write: .write
                 }
             }
-        } catch let error as DocumentStoreError where error.code == .unavailable {
-            throw error
-        } catch let error as PostgresError {
-            throw error
-        } catch {
-            return nil
         }
     }
 
@@ -129,13 +84,13 @@ extension AppDeployments {
     ) async throws -> (documents: [Document], total: Int) {
         let collection = store(app).collection(namespace.collection, database: namespace.database, app: app.id)
         var options = FindOptions()
-        options.limit = DataAccessDifference.documentLimit
+        options.limit = DataAccessLimits.documents
         options.natural = .backward
         options.projection = ["_id": 1]
         let ids = try await collection.find([:], options: options).compactMap { $0["_id"] }
         var documents: [Document] = []
         var bytes = 0
-        for id in ids where bytes < DataAccessDifference.documentBytes {
+        for id in ids where bytes < DataAccessLimits.documentBytes {
             guard let document = try await collection.findOne(["_id": id]) else { continue }
             bytes += ExtendedJSON.print(.document(document)).utf8.count
             documents.append(document)
@@ -145,7 +100,7 @@ extension AppDeployments {
 
     /// Some of an app's accounts, those that signed in last first; without auth's tables, the users who asked for partitions.
     private func knownUsers(of app: String) async throws -> (list: [RuleUser], count: Int) {
-        let limit = PostgresValue.int(Int64(DataAccessDifference.userLimit))
+        let limit = PostgresValue.int(Int64(DataAccessLimits.users))
         guard try await hasTable("auth_users") else {
             guard try await hasTable("grant_subjects") else { return ([], 0) }
             let rows = try await client.query(
