@@ -40,7 +40,13 @@ public struct HostingAddress: Sendable {
     }
 
     /// Whether a host is one of those that apps have.
-    public func contains(host: String) -> Bool { host.lowercased().hasSuffix("." + domain) }
+    public func contains(host: String) -> Bool { isBelow(host.lowercased()) }
+
+    /// Compared by bytes, as all that comes from outside.
+    private func isBelow(_ host: String) -> Bool {
+        let end = "." + domain
+        return host.utf8.suffix(end.utf8.count).elementsEqual(end.utf8)
+    }
 
     /// The origin of an app's pages, `https://shop-abcde.apps.example.com`.
     public func origin(of app: String) -> String {
@@ -50,12 +56,12 @@ public struct HostingAddress: Sendable {
     /// The name before the domain that the `Host` of a request has, in lower case; `nil` for any other host.
     public func name(inHost field: String) -> String? {
         var host = field.lowercased()
-        if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().allSatisfy(\.isNumber) {
+        if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().utf8.allSatisfy({ 48...57 ~= $0 }) {
             host = String(host[..<colon])
         }
         if host.hasSuffix(".") { host.removeLast() }
-        guard host.hasSuffix("." + domain) else { return nil }
-        let name = host.dropLast(domain.count + 1)
-        return name.isEmpty || name.contains(".") ? nil : String(name)
+        guard isBelow(host) else { return nil }
+        let name = host.utf8.dropLast(domain.utf8.count + 1)
+        return name.isEmpty || name.contains(UInt8(ascii: ".")) ? nil : String(Substring(name))
     }
 }
