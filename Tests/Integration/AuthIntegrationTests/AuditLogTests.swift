@@ -20,13 +20,13 @@ import Testing
         let start = try await store.tables.audit(app: nil, since: .min, after: 0, limit: 1_000_000).last?.number ?? 0
         let (writers, each) = (8, 15)
         let seen = try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<writers {
+            for writer in 0..<writers {
                 group.addTask {
-                    for _ in 0..<each {
+                    for number in 0..<each {
                         try await store.transaction { tables in
                             try await tables.append(record(token))
-                            // The act's transaction ends some time later.
-                            try await Task.sleep(for: .milliseconds(Int.random(in: 0...6)))
+                            // The act's transaction ends some time later, so that another one's may end in between.
+                            try await Task.sleep(for: .milliseconds((writer + number * 5) % 7))
                         }
                     }
                 }

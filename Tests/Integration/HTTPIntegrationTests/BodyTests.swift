@@ -71,7 +71,8 @@ import Testing
             let answer = try await client.exchange("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nxyz")
             #expect(answer.status == 413)
             #expect(try await client.sawEnd())
-            // Longer than the server waits for more of the body.
+            // Longer than the five seconds for which the server waits for more of the body. To look earlier means to send, which begins
+            // the wait anew.
             try await Task.sleep(for: .seconds(7))
             try await eventually("its connection is gone") {
                 do { try await client.send("x") } catch { return true }

@@ -86,15 +86,19 @@ struct OverlookedPartsTests {
             ])
     }
 
-    @Test func `files whose names aren't UTF-8 are named`() throws {
-        let root = NSTemporaryDirectory() + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        for (path, text) in AppFixture.files.texts {
+    private static func write(_ files: AppFiles, to root: String) throws {
+        for (path, text) in files.texts {
             let place = URL(fileURLWithPath: "\(root)/\(path.text)")
             try FileManager.default.createDirectory(
                 at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(text.utf8).write(to: place)
         }
+    }
+
+    @Test func `files whose names aren't UTF-8 are named`() throws {
+        let root = NSTemporaryDirectory() + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try Self.write(AppFixture.files, to: root)
         func make(_ folder: String, _ name: [UInt8], isFolder: Bool = false) throws {
             let path = Array("\(root)/\(folder)".utf8) + name + [0]
             let isMade = path.withUnsafeBytes { bytes in
@@ -126,12 +130,7 @@ struct OverlookedPartsTests {
     @Test func `links are followed inside of the folder, and named otherwise`() throws {
         let root = NSTemporaryDirectory() + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: root) }
-        for (path, text) in AppFixture.files.texts {
-            let place = URL(fileURLWithPath: "\(root)/\(path.text)")
-            try FileManager.default.createDirectory(
-                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(text.utf8).write(to: place)
-        }
+        try Self.write(AppFixture.files, to: root)
         func link(_ path: String, _ target: String) throws {
             try FileManager.default.createSymbolicLink(atPath: "\(root)/\(path)", withDestinationPath: target)
         }
