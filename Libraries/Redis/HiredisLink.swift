@@ -12,9 +12,6 @@ final class HiredisLink: TickFlushable {
     private(set) var unanswered = 0
     /// When the last answer arrived, or the first of the unanswered commands was sent, in the loop's milliseconds.
     private(set) var quietSince: UInt64 = 0
-    /// Called with a message of a channel: pattern, channel, payload.
-    var onMessage: (([UInt8]?, [UInt8], [UInt8]) -> Void)?
-    var onSubscribed: (() -> Void)?
 
     private let loop: EventLoop
     private var context: UnsafeMutablePointer<redisAsyncContext>?
@@ -139,6 +136,8 @@ final class HiredisLink: TickFlushable {
     // MARK: Commands
 
     /// Sends a command; `pending` gets its answer, or `nil` if there will be none. Returns `false` if it wasn't sent.
+    ///
+    /// - Parameter wire: The command and a NUL byte, which isn't sent: hiredis searches commands as C strings, beyond their length.
     func send(_ wire: [UInt8], to pending: PendingReply) -> Bool {
         guard let context else { return false }
         let box = Unmanaged.passRetained(pending)
@@ -150,7 +149,7 @@ final class HiredisLink: TickFlushable {
                     let pending = Unmanaged<PendingReply>.fromOpaque(box).takeRetainedValue()
                     if let context { HiredisLink.of(context.pointee.data)?.answered() }
                     pending.take(reply.map { HiredisLink.value($0.assumingMemoryBound(to: redisReply.self)) })
-                }, box.toOpaque(), bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+                }, box.toOpaque(), bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count - 1)
         }
         guard status == REDIS_OK else {
             box.release()
@@ -164,30 +163,6 @@ final class HiredisLink: TickFlushable {
     private func answered() {
         unanswered -= 1
         quietSince = loop.now
-    }
-
-    /// Subscribes; from then on the connection accepts no other commands.
-    func subscribe(_ wire: [UInt8]) -> Bool {
-        guard let context else { return false }
-        let status = wire.withUnsafeBytes { bytes in
-            redisAsyncFormattedCommand(
-                context,
-                { context, reply, _ in
-                    guard let context, let reply, let link = HiredisLink.of(context.pointee.data) else { return }
-                    link.received(HiredisLink.value(reply.assumingMemoryBound(to: redisReply.self)))
-                }, nil, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-        }
-        return status == REDIS_OK
-    }
-
-    private func received(_ value: RedisValue) {
-        guard let parts = value.array, let kind = parts.first?.string else { return }
-        switch (kind, parts.count) {
-        case ("message", 3): onMessage?(nil, parts[1].bytes ?? [], parts[2].bytes ?? [])
-        case ("pmessage", 4): onMessage?(parts[1].bytes, parts[2].bytes ?? [], parts[3].bytes ?? [])
-        case ("subscribe", _), ("psubscribe", _): onSubscribed?()
-        default: break
-        }
     }
 
     private static func value(_ reply: UnsafePointer<redisReply>) -> RedisValue {

@@ -151,32 +151,6 @@ public actor RedisConnection: LoopActor {
         return cause.code == .closed ? RedisError(.connectionLost, cause.message) : cause
     }
 
-    // MARK: Channels
-
-    /// Subscribes to channels and patterns; the connection accepts no commands from then on. `onMessage` is called on the loop.
-    func subscribe(
-        channels: [String], patterns: [String], onSubscribed: @escaping @Sendable () -> Void,
-        onMessage: @escaping @Sendable (RedisMessage) -> Void
-    ) throws {
-        guard let link else { throw closeError ?? RedisError(.closed, "not connected") }
-        var missing = channels.count + patterns.count
-        link.onSubscribed = {
-            missing -= 1
-            if missing == 0 { onSubscribed() }
-        }
-        link.onMessage = { pattern, channel, payload in
-            onMessage(
-                RedisMessage(
-                    channel: String(decoding: channel, as: UTF8.self),
-                    pattern: pattern.map { String(decoding: $0, as: UTF8.self) },
-                    payload: payload))
-        }
-        let isSent =
-            (channels.isEmpty || link.subscribe(RedisCommand(["SUBSCRIBE"] + channels).wire))
-            && (patterns.isEmpty || link.subscribe(RedisCommand(["PSUBSCRIBE"] + patterns).wire))
-        if !isSent { throw RedisError(.connectionLost, "the connection was lost") }
-    }
-
     // MARK: A server that doesn't answer
 
     private func watchAnswers() {

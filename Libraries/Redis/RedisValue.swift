@@ -82,6 +82,7 @@ extension Double: RedisArgument {
 
 /// A command in the form in which it is sent.
 public struct RedisCommand: Sendable {
+    /// The command and a NUL byte, which isn't sent.
     let wire: [UInt8]
     /// The command to send if the server doesn't know the script: with its source instead of its digest.
     let fallback: [UInt8]?
@@ -116,6 +117,7 @@ public struct RedisCommand: Sendable {
             buffer.append(13)
             buffer.append(10)
         }
+        buffer.append(0)
         return buffer
     }
 

@@ -80,31 +80,4 @@ import Testing
             try await group.waitForAll()
         }
     }
-
-    @Test func `a subscriber gets messages, and knows where it may have missed some`() async throws {
-        try await withClient { client, prefix in
-            var configuration = client.configuration
-            configuration.clientName = prefix
-            let subscriber = RedisSubscriber(
-                configuration: configuration, channels: [prefix + "a"], patterns: [prefix + "p*"], on: loops.next())
-            let running = Task { try await subscriber.run() }
-            var events = subscriber.events.makeAsyncIterator()
-            #expect(await events.next() == .gap)
-            try await client.command(["PUBLISH", prefix + "a", [UInt8(0), 255]])
-            try await client.command(["PUBLISH", prefix + "px", "hello"])
-            #expect(await events.next() == .message(RedisMessage(channel: prefix + "a", payload: [0, 255])))
-            let matched = RedisMessage(channel: prefix + "px", pattern: prefix + "p*", payload: Array("hello".utf8))
-            #expect(await events.next() == .message(matched))
-            let list = try await client.command(["CLIENT", "LIST", "TYPE", "pubsub"])
-            let line = (list.string ?? "").split(separator: "\n").first { $0.contains("name=\(prefix) ") }
-            let id = try #require(line?.split(separator: " ").first?.dropFirst("id=".count))
-            try await client.command(["CLIENT", "KILL", "ID", String(id)])
-            #expect(await events.next() == .gap)
-            try await client.command(["PUBLISH", prefix + "a", "again"])
-            #expect(await events.next() == .message(RedisMessage(channel: prefix + "a", payload: Array("again".utf8))))
-            running.cancel()
-            try await running.value
-            #expect(await events.next() == nil)
-        }
-    }
 }
