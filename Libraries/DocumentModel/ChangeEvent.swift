@@ -46,6 +46,8 @@ public struct ChangeEvent: Sendable {
     public var clusterTime: Timestamp
     /// Milliseconds since 1970.
     public var wallTime: Int64
+    /// Whether the partition's next revision belongs to the same commit: to a device's changeset, or another writer's transaction.
+    public var continues: Bool
 
     /// The event's id, the same at every delivery: app, partition, revision.
     public var id: String { "\(app)/\(partition.text)/\(revision)" }
@@ -55,7 +57,7 @@ public struct ChangeEvent: Sendable {
         revision: Revision, incarnation: Revision, fullDocument: Document? = nil,
         fullDocumentBeforeChange: Document? = nil,
         updateDescription: UpdateDescription? = nil, movedFrom: Move? = nil, origin: Origin? = nil,
-        clusterTime: Timestamp, wallTime: Int64
+        clusterTime: Timestamp, wallTime: Int64, continues: Bool = false
     ) {
         self.app = app
         self.namespace = namespace
@@ -71,6 +73,7 @@ public struct ChangeEvent: Sendable {
         self.origin = origin
         self.clusterTime = clusterTime
         self.wallTime = wallTime
+        self.continues = continues
     }
 }
 

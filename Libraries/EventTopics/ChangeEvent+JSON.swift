@@ -21,6 +21,7 @@ extension ChangeEvent {
             "movedFrom",
             movedFrom.map { ["partition": .string($0.partition.text), "revision": .string($0.revision.description)] })
         document.append("origin", origin?.encoded)
+        if continues { document.append("continues", .bool(true)) }
         return document
     }
 
@@ -44,7 +45,7 @@ extension ChangeEvent {
             },
             origin: try Origin.optional(reader),
             clusterTime: try reader.required("clusterTime") { if case .timestamp(let time) = $0 { time } else { nil } },
-            wallTime: try reader.date("wallTime"))
+            wallTime: try reader.date("wallTime"), continues: try reader.flag("continues"))
     }
 }
 
@@ -91,6 +92,7 @@ extension LargeChange {
             "size": .int64(size),
         ]
         document.append("origin", origin?.encoded)
+        if continues { document.append("continues", .bool(true)) }
         return document
     }
 
@@ -101,6 +103,6 @@ extension LargeChange {
             documentKey: try reader.documentKey(), partition: try reader.partition("partition"),
             revision: try reader.revision("revision"), incarnation: try reader.revision("incarnation"),
             origin: try ChangeEvent.Origin.optional(reader), size: try reader.integer("size"),
-            wallTime: try reader.date("wallTime"))
+            wallTime: try reader.date("wallTime"), continues: try reader.flag("continues"))
     }
 }

@@ -60,12 +60,14 @@ public struct LargeChange: Sendable {
     public var size: Int64
     /// The time of the write, in milliseconds since 1970.
     public var wallTime: Int64
+    /// Whether the partition's next revision belongs to the same commit.
+    public var continues: Bool
 
     /// Creates an event that refers to a change row.
     public init(
         app: String, namespace: ChangeEvent.Namespace, operationType: ChangeEvent.OperationType, documentKey: Value,
         partition: Partition, revision: Revision, incarnation: Revision, origin: ChangeEvent.Origin? = nil, size: Int64,
-        wallTime: Int64
+        wallTime: Int64, continues: Bool = false
     ) {
         self.app = app
         self.namespace = namespace
@@ -77,6 +79,7 @@ public struct LargeChange: Sendable {
         self.origin = origin
         self.size = size
         self.wallTime = wallTime
+        self.continues = continues
     }
 
     /// The event id, the same as that of the complete change event.

@@ -32,6 +32,8 @@ struct FieldReader {
     func optionalString(_ name: String) throws(EventTopicsError) -> String? { try optional(name, \.stringValue) }
     func integer(_ name: String) throws(EventTopicsError) -> Int64 { try required(name, \.int64Value) }
     func optionalInteger(_ name: String) throws(EventTopicsError) -> Int64? { try optional(name, \.int64Value) }
+    /// Whether the field is `true`; it may be absent.
+    func flag(_ name: String) throws(EventTopicsError) -> Bool { try optional(name, \.boolValue) ?? false }
     func date(_ name: String) throws(EventTopicsError) -> Int64 { try required(name, \.dateValue) }
     func optionalDate(_ name: String) throws(EventTopicsError) -> Int64? { try optional(name, \.dateValue) }
     func document(_ name: String) throws(EventTopicsError) -> Document { try required(name, \.documentValue) }

@@ -29,6 +29,11 @@ struct SimulatedGateway: Sendable {
     let clockOffset: Int64
     var lease = ServingLease()
     var followers = GrantFollowers<Follower>()
+    /// The changes that it has read: of unfinished commits only a few.
+    var feed = FeedAssembly<DocumentChange>(limit: SimulatedLink.unfinished)
+    /// The revision up to which frames were delivered.
+    var delivered = EpochHistory.beginning
+    var missedHeads = MissedHeads()
     /// What it reads next.
     var changesPosition: Int
     var grantPositions: [Int]

@@ -6,7 +6,7 @@ struct SimulatedRelay: Sendable {
     /// What it has taken to publish.
     struct Round: Sendable {
         var partitions: [PartitionKey]
-        var commits: [SimulatedServer.Commit]
+        var rows: [SimulatedServer.Row]
         var positions: [PartitionKey: Revision] = [:]
         var isSent = false
         var isUnfinished = false

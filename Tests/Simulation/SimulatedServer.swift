@@ -19,11 +19,11 @@ struct SimulatedServer: Sendable {
         document["forbidden"] == nil ? nil : .init(reason: "forbidden", path: "forbidden")
     }
 
-    /// What was committed together, as the change rows have it.
-    struct Commit: Sendable {
-        let from: Revision
-        let to: Revision
-        let changes: [DocumentChange]
+    /// A change row.
+    struct Row: Sendable {
+        let change: DocumentChange
+        /// Whether the next row belongs to the same commit.
+        let continues: Bool
         /// Whether it is too large for the topic.
         let isLarge: Bool
     }
@@ -38,7 +38,9 @@ struct SimulatedServer: Sendable {
 
     private var store = MemoryStore(storage: storage)
     /// The change rows, in the order of their revisions.
-    private(set) var commits: [Commit] = []
+    private(set) var rows: [Row] = []
+    /// The revisions at which commits ended, also those that a restore has lost.
+    private var ends: Set<Revision> = []
     /// The revision up to which the relays have marked them as published.
     private(set) var published = EpochHistory.beginning
     private(set) var history = EpochHistory(current: 1)
@@ -128,24 +130,30 @@ struct SimulatedServer: Sendable {
 
     private mutating func publish(_ all: [MemoryStore.Changes]) {
         for changes in all where changes.partition == Self.partition && !changes.changes.isEmpty {
-            // A single change now and then, so that a changeset isn't divided.
-            let isLarge = changes.changes.count == 1 && changes.after.number % 5 == 0
-            commits.append(
-                Commit(from: changes.before, to: changes.after, changes: changes.changes, isLarge: isLarge))
+            for change in changes.changes {
+                rows.append(
+                    Row(
+                        change: change, continues: change.revision != changes.after,
+                        isLarge: change.revision.number % 7 == 0))
+            }
+            ends.insert(changes.after)
         }
     }
 
+    /// Whether a device that has the partition up to this revision has no part of a commit.
+    func endsCommit(_ revision: Revision) -> Bool { revision.number == 0 || ends.contains(revision) }
+
     // MARK: The outbox
 
-    /// The commits after a revision, or after what is marked as published.
-    func commits(after revision: Revision?, limit: Int) -> ArraySlice<Commit> {
+    /// The rows after a revision, or after what is marked as published.
+    func rows(after revision: Revision?, limit: Int) -> ArraySlice<Row> {
         let after = revision ?? published
-        let start = commits.lastIndex { $0.to <= after }.map { $0 + 1 } ?? 0
-        return commits[start...].prefix(limit)
+        let start = rows.lastIndex { $0.change.revision <= after }.map { $0 + 1 } ?? 0
+        return rows[start...].prefix(limit)
     }
 
     /// Whether something isn't marked as published.
-    var hasUnpublished: Bool { commits.last.map { $0.to > published } ?? false }
+    var hasUnpublished: Bool { rows.last.map { $0.change.revision > published } ?? false }
 
     mutating func mark(_ revision: Revision) { published = max(published, revision) }
 
@@ -187,6 +195,7 @@ struct SimulatedServer: Sendable {
         self = backup
         self.store = store
         violations = before.violations
+        ends = before.ends
         calls = before.calls
         calls?.append(.restore)
         history = before.history

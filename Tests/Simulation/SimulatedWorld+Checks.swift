@@ -42,8 +42,9 @@ extension SimulatedWorld {
 
     /// What is marked as published was published, and a revocation has its receipt.
     private mutating func checkPublishing() {
-        if let lost = server.commits.first(where: { $0.to <= server.published && !publishedTo.contains($0.to) }) {
-            violations.append("\(lost.to) is marked as published, and isn't")
+        let marked = server.rows.prefix { $0.change.revision <= server.published }
+        if let lost = marked.first(where: { !published.contains($0.change.revision) }) {
+            violations.append("\(lost.change.revision) is marked as published, and isn't")
         }
         // After a restore a relay may know of more than the rows have.
         if server.hasUnpublished, scenario.mishaps.isDisjoint(with: [.serverRestored, .serverRestoredUnderSockets]) {

@@ -206,6 +206,9 @@ extension SimulatedWorld {
         case .download(let download):
             // It was in flight when the partition was closed.
             guard device.partition.isSubscribed else { break }
+            if download.catchUp?.isFinal != false, !server.endsCommit(download.to) {
+                violations.append("\(device.id) shows a part of a commit, up to \(download.to)")
+            }
             return try devices[index].partition.receive(download, device: device.id)
         case .ack(let version, let revision, let lost):
             return devices[index].partition.acknowledge(version: version, revision: revision, lost: lost)

@@ -140,30 +140,30 @@ extension SimulatedWorld {
             default: break
             }
         }
-        var messages: [FeedRun<DocumentChange>.Message] = []
-        var count = 0
-        while position < topic.count {
-            switch topic[position] {
-            case .changes where position == lost:
+        var messages: [FeedAssembly<DocumentChange>.Message] = []
+        while position < topic.count, messages.count < SimulatedLink.largest {
+            let entry = topic[position]
+            position += 1
+            switch entry {
+            case .change where position - 1 == lost:
                 happened(.feedLost)
-                position += 1
                 continue
-            case .changes(let changes):
-                // A batch ends with a changeset.
-                if count > 0, count + changes.count > SimulatedLink.largest { break }
-                count += changes.count
-                messages += changes.map { .change($0, $0.revision) }
-                position += 1
+            case .change(let change, let continues):
+                messages.append(.change(change, change.revision, size: 1, continues: continues))
                 if Bool.random(using: &generator) { continue }
-            case .large(let revision), .head(let revision):
-                messages.append(.announcement(revision))
-                position += 1
+            case .large(let revision), .head(let revision): messages.append(.announcement(revision))
             }
             break
         }
         // The topic delivers at least once: sometimes the gateway reads it again.
         if !withFaults || Int.random(in: 0..<8, using: &generator) > 0 { gateways[place].changesPosition = position }
-        for run in FeedRun.runs(of: messages) {
+        deliver(gateways[place].feed.take(messages), by: place)
+    }
+
+    /// Passes on what the feed of a gateway makes frames of.
+    private mutating func deliver(_ runs: [FeedAssembly<DocumentChange>.Run], by place: Int) {
+        for run in runs {
+            gateways[place].delivered = max(gateways[place].delivered, run.to)
             let frame =
                 switch run {
                 case .changes(let changes, let from, let to):
@@ -181,6 +181,15 @@ extension SimulatedWorld {
                 if wasLive, links[index]?.machine?.isLive == false { happened(.lagged) }
             }
         }
+    }
+
+    /// A gateway compares what its feed has delivered with what the store has.
+    /// - Returns: Whether there was something that the topic doesn't bring.
+    mutating func lookAtHeads(_ place: Int) -> Bool {
+        let missed = gateways[place].missedHeads.look(
+            delivered: [Self.key: gateways[place].delivered], heads: [Self.key: server.head])
+        if let head = missed[Self.key] { deliver(gateways[place].feed.take([.announcement(head)]), by: place) }
+        return !missed.isEmpty
     }
 
     /// A gateway ends, and another one takes its place, with nothing in memory.

@@ -52,29 +52,29 @@ extension SimulatedWorld {
         if server.hasUnpublished { _ = relay.state.wake([Self.key]) }
         let taken = relay.state.next(1, at: now)
         guard let first = taken.first else { return false }
-        let limit = 3
-        let commits = Array(server.commits(after: first.after, limit: limit))
+        let limit = Int.random(in: 1...5, using: &generator)
+        let rows = Array(server.rows(after: first.after, limit: limit))
         relay.round = .init(
-            partitions: taken.map(\.partition), commits: commits, isSent: commits.isEmpty,
-            isUnfinished: commits.count == limit)
-        return !commits.isEmpty
+            partitions: taken.map(\.partition), rows: rows, isSent: rows.isEmpty, isUnfinished: rows.count == limit)
+        return !rows.isEmpty
     }
 
     private mutating func send(_ relay: inout SimulatedRelay, withFaults: Bool) {
         guard var round = relay.round else { return }
         // The broker may have stored what it doesn't acknowledge.
         let isRefusing = withFaults && Int.random(in: 0..<10, using: &generator) == 0
-        let refused = isRefusing ? Int.random(in: round.commits.indices, using: &generator) : nil
+        let refused = isRefusing ? Int.random(in: round.rows.indices, using: &generator) : nil
         let isRefusedStored = Bool.random(using: &generator)
-        for (index, commit) in round.commits.enumerated() where index != refused || isRefusedStored {
-            if !publishedTo.insert(commit.to).inserted { happened(.publishedAgain) }
-            topic.append(commit.isLarge ? .large(commit.to) : .changes(commit.changes))
+        let revisions = round.rows.map(\.change.revision)
+        for (index, row) in round.rows.enumerated() where index != refused || isRefusedStored {
+            if !published.insert(revisions[index]).inserted { happened(.publishedAgain) }
+            topic.append(row.isLarge ? .large(revisions[index]) : .change(row.change, continues: row.continues))
         }
         if isTraced {
-            let refusal = refused.map { ", not acknowledged: \(round.commits[$0].to)" } ?? ""
-            trace.append("relay \(relay.holder) publishes \(round.commits.map(\.to))\(refusal)")
+            let refusal = refused.map { ", not acknowledged: \(revisions[$0])" } ?? ""
+            trace.append("relay \(relay.holder) publishes \(revisions)\(refusal)")
         }
-        round.positions = RelayState.positions(of: round.commits.map { (Self.key, $0.to) }) { $0 != refused }
+        round.positions = RelayState.positions(of: revisions.map { (Self.key, $0) }) { $0 != refused }
         if refused != nil { round.isUnfinished = true }
         round.isSent = true
         relay.round = round

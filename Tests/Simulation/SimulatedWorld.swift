@@ -13,8 +13,10 @@ public struct SimulatedWorld: Sendable {
     let relayLeaseTime: Int64
     /// The topic of changes. It outlives a restore.
     var topic: [TopicEntry] = []
+    /// Whether heads are lost on their way to the gateways.
+    var losesHeads = false
     /// What was published of it.
-    var publishedTo: Set<Revision> = []
+    var published: Set<Revision> = []
     /// The gateways in the registry.
     var registry: Set<Int> = []
     /// How many there were.
@@ -57,8 +59,8 @@ public struct SimulatedWorld: Sendable {
 
     /// What the topic of changes has.
     enum TopicEntry: Sendable {
-        /// What was committed together.
-        case changes([DocumentChange])
+        /// A change, and whether the next one belongs to the same commit.
+        case change(DocumentChange, continues: Bool)
         /// A change that is only named.
         case large(Revision)
         case head(Revision)
@@ -147,10 +149,12 @@ public struct SimulatedWorld: Sendable {
         }
     }
 
-    /// Gateways lose the last change that is published: only the head shows it.
+    /// Gateways lose the last change that is published: only the head shows it, or nothing at all.
     private mutating func loseLast() {
         writeOnServer()
         for place in relays.indices { while advance(relay: place, withFaults: false) {} }
+        losesHeads = server.head.number % 2 == 0
+        if losesHeads { for place in relays.indices { publishHeads(place) } }
         for place in gateways.indices { gateways[place].changesPosition = topic.count }
         rest()
     }
@@ -175,8 +179,12 @@ public struct SimulatedWorld: Sendable {
             // Nothing else shows that changes were lost that no other followed. Without losses it isn't needed.
             guard scenario.mishaps.contains(.feedFaults) else { return }
             let count = topic.count
-            for place in relays.indices { publishHeads(place) }
-            if topic.count == count { return }
+            if !losesHeads { for place in relays.indices { publishHeads(place) } }
+            var isMissed = false
+            for place in gateways.indices {
+                for _ in 0..<2 { isMissed = lookAtHeads(place) || isMissed }
+            }
+            if topic.count == count, !isMissed { return }
         }
         violations.append("the system doesn't come to rest")
     }

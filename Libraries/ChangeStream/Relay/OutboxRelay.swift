@@ -35,13 +35,15 @@ public final class OutboxRelay: Service {
         public var changesPerPartition: Int
         /// The maximum number of partitions that are published together.
         public var partitionsPerRound: Int
+        /// The size in bytes of the documents that are published together; exceeded by one change at most.
+        public var bytesPerRound: Int
         /// How long changes and tombstones are kept.
         public var retention: HistoryRetention.Options
 
         public init(
             shards: Int = 32, leaseDuration: Duration = .seconds(2), sweepInterval: Duration = .seconds(1),
             headInterval: Duration = .seconds(5), messageLimit: Int = 900_000, changesPerPartition: Int = 256,
-            partitionsPerRound: Int = 256, retention: HistoryRetention.Options = .init()
+            partitionsPerRound: Int = 256, bytesPerRound: Int = 8 << 20, retention: HistoryRetention.Options = .init()
         ) {
             self.shards = max(shards, 1)
             self.leaseDuration = leaseDuration
@@ -50,6 +52,7 @@ public final class OutboxRelay: Service {
             self.messageLimit = messageLimit
             self.changesPerPartition = max(changesPerPartition, 1)
             self.partitionsPerRound = max(partitionsPerRound, 1)
+            self.bytesPerRound = max(bytesPerRound, 1)
             self.retention = retention
         }
     }
@@ -266,16 +269,14 @@ public final class OutboxRelay: Service {
         var positions: [PartitionKey: Revision] = [:]
         var unfinished: Set<PartitionKey> = []
         do {
-            let rows = try await read(partitions)
+            let rows: [(partition: PartitionKey, rows: [ChangeRow])]
+            (rows, unfinished) = try await read(partitions)
             try await send(rows, positions: &positions)
             let isBack = publishing.withLock { publishing in
                 publishing.backoff.reset()
                 return publishing.reported.recovered()
             }
             if isBack { logger.notice("publishing works again") }
-            for (partition, rows) in rows where rows.count == options.changesPerPartition {
-                unfinished.insert(partition)
-            }
         } catch {
             metrics.failures.increment()
             let (pause, isNew) = publishing.withLock { ($0.backoff.next(), $0.reported.isNew("\(error)")) }
@@ -297,9 +298,10 @@ public final class OutboxRelay: Service {
         while (try? await marking.ring()) != nil { await attempt { try await mark() } }
     }
 
+    /// - Returns: the rows to publish, and the partitions that may have more.
     private func read(
         _ partitions: [(partition: PartitionKey, after: Revision?)]
-    ) async throws -> [(partition: PartitionKey, rows: [ChangeRow])] {
+    ) async throws -> (rows: [(partition: PartitionKey, rows: [ChangeRow])], unfinished: Set<PartitionKey>) {
         let rows = try await store.client.query(
             OutboxSQL.read,
             [
@@ -307,13 +309,22 @@ public final class OutboxRelay: Service {
                 .textArray(partitions.map(\.partition.partition.text)),
                 .int8Array(partitions.map { $0.after.map { Int64($0.epoch) } }),
                 .int8Array(partitions.map { $0.after?.number }), .int(Int64(options.changesPerPartition)),
+                .int(Int64(options.bytesPerRound)), .int(Int64(options.messageLimit)),
             ])
         var read: [(partition: PartitionKey, rows: [ChangeRow])] = partitions.map { ($0.partition, []) }
+        var bytes = 0
+        var last = 0
         for row in rows {
-            let place = try row.decode(0, as: Int.self) - 1
-            read[place].rows.append(try ChangeRow(row, offset: 1))
+            last = try row.decode(0, as: Int.self) - 1
+            let change = try ChangeRow(row, offset: 1, size: try row.decode(20), continues: try row.decode(21))
+            if change.size <= options.messageLimit { bytes += change.size }
+            read[last].rows.append(change)
         }
-        return read
+        let isCut = bytes >= options.bytesPerRound
+        let unfinished = read.indices.filter { place in
+            isCut && place >= last || read[place].rows.count == options.changesPerPartition
+        }
+        return (read, Set(unfinished.map { read[$0].partition }))
     }
 
     /// Sends the rows, and records in `positions` how far each partition is published.

@@ -1,19 +1,54 @@
 /// The statements of the relay.
 enum OutboxSQL {
     /// `$1` apps, `$2` partitions, `$3` epochs, `$4` numbers up to which each is published (null: as recorded in the table), `$5`
-    /// rows of each.
+    /// rows of each, `$6` bytes of documents after which no row is read, `$7` bytes of a row's documents beyond which they aren't read.
+    ///
+    /// Returns the row's place in the arrays, ``ChangeRow/columns``, the size of its documents, and whether the next revision belongs to
+    /// the same commit: it was written by the same transaction, which may have committed changesets of several devices. The last row
+    /// of a partition ends a commit, since the partition was locked until then; so one row more is read than returned.
     static let read = """
-        select w.place, \(ChangeRow.columns)
-        from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) with ordinality w(app, partition, epoch, number, place)
-        left join partita.published p on p.app = w.app and p.partition = w.partition
-        cross join lateral (
-            select * from partita.changes c
-            where c.app = w.app and c.partition = w.partition
-                and (c.epoch, c.revision) > (coalesce(w.epoch, p.epoch, 0)::int, coalesce(w.number, p.revision, 0))
-            order by c.epoch, c.revision limit $5
+        select c.place, \(ChangeRow.columns), c.size, c.continues
+        from (
+            select r.*, coalesce(
+                    lead(r.writer) over run = r.writer and lead(r.origin_user) over run is not distinct from r.origin_user
+                        and lead(r.origin_device) over run is not distinct from r.origin_device
+                        and lead(r.origin_version) over run is not distinct from r.origin_version,
+                    false) as continues,
+                row_number() over run as number,
+                sum(case when r.size > $7::bigint then 0 else r.size end) over (order by r.place, r.epoch, r.revision)
+                    - case when r.size > $7::bigint then 0 else r.size end as bytes_before
+            from (
+                select w.place, \(documentless), z.size, c.writer,
+                    case when z.size <= $7::bigint then c.before end as before, case when z.size <= $7::bigint then c.after end as after
+                from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+                    with ordinality w(app, partition, epoch, number, place)
+                left join partita.published p on p.app = w.app and p.partition = w.partition
+                cross join lateral (
+                    select x.xmin as writer, x.* from partita.changes x
+                    where x.app = w.app and x.partition = w.partition
+                        and (x.epoch, x.revision) > (coalesce(w.epoch, p.epoch, 0)::int, coalesce(w.number, p.revision, 0))
+                    order by x.epoch, x.revision limit $5::bigint + 1
+                ) c
+                cross join lateral (select \(size(of: "c.before")) + \(size(of: "c.after")) as size) z
+            ) r
+            window run as (partition by r.place order by r.epoch, r.revision)
         ) c
-        order by w.place, c.epoch, c.revision
+        where c.number <= $5::bigint and c.bytes_before < $6::bigint
+        order by c.place, c.epoch, c.revision
         """
+
+    private static let documentless = """
+        c.app, c.partition, c.epoch, c.revision, c.database, c.collection, c._id, c.operation, c.incarnation_epoch,
+        c.incarnation, c.moved_partition, c.moved_epoch, c.moved_revision, c.origin_user, c.origin_device, c.origin_version,
+        c.wall_time
+        """
+
+    private static func size(of body: String) -> String {
+        """
+        case when pg_column_compression(\(body)) is null then coalesce(pg_column_size(\(body)), 0)
+            else octet_length(\(body)::text) end
+        """
+    }
 
     /// `$1` holder, then arrays: app, partition, epoch, number, shard, fence; `$8` the leases' name. A relay whose lease has passed
     /// to another marks nothing.

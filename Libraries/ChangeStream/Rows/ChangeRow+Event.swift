@@ -20,7 +20,7 @@ extension ChangeRow {
             app: app, namespace: namespace, operationType: operation, documentKey: key, partition: partition,
             revision: revision, incarnation: incarnation, fullDocument: after, fullDocumentBeforeChange: before,
             updateDescription: description, movedFrom: moved, origin: origin, clusterTime: clusterTime,
-            wallTime: wallTime)
+            wallTime: wallTime, continues: continues)
     }
 
     /// The event that only names the change, for a change whose documents are too large to be sent.
@@ -30,7 +30,8 @@ extension ChangeRow {
         }
         return LargeChange(
             app: app, namespace: namespace, operationType: operation, documentKey: key, partition: partition,
-            revision: revision, incarnation: incarnation, origin: origin, size: Int64(size), wallTime: wallTime)
+            revision: revision, incarnation: incarnation, origin: origin, size: Int64(size), wallTime: wallTime,
+            continues: continues)
     }
 
     private var clusterTime: Timestamp {

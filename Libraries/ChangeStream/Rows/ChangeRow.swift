@@ -24,8 +24,15 @@ struct ChangeRow: Sendable {
     let origin: ChangeEvent.Origin?
     /// Milliseconds since 1970.
     let wallTime: Int64
+    /// The size of the documents in bytes.
+    let size: Int
+    /// Whether the partition's next revision belongs to the same commit; only the relay knows.
+    let continues: Bool
 
-    init(_ row: PostgresRow, offset: Int = 0) throws {
+    /// - Parameters:
+    ///   - offset: The place of the first of ``columns``.
+    ///   - size: The size of the documents, if the row doesn't have them because they are too large; `nil` if it does.
+    init(_ row: PostgresRow, offset: Int = 0, size: Int? = nil, continues: Bool = false) throws {
         app = try row.decode(offset)
         partition = Partition(text: try row.decode(offset + 1))
         revision = Revision(epoch: try row.decode(offset + 2), number: try row.decode(offset + 3))
@@ -52,8 +59,7 @@ struct ChangeRow: Sendable {
             origin = nil
         }
         wallTime = try row.decode(offset + 18)
+        self.size = size ?? (before?.count ?? 0) + (after?.count ?? 0)
+        self.continues = continues
     }
-
-    /// The size of the documents in bytes.
-    var size: Int { (before?.count ?? 0) + (after?.count ?? 0) }
 }

@@ -63,6 +63,20 @@ extension DocumentStore {
         )
     }
 
+    /// The newest revisions of partitions; those that were never written are missing.
+    public func heads(of partitions: [PartitionKey]) async throws -> [PartitionKey: Revision] {
+        let rows = try await client.query(
+            CatchUpSQL.heads,
+            [.textArray(partitions.map(\.app)), .textArray(partitions.map(\.partition.text))])
+        var heads: [PartitionKey: Revision] = [:]
+        for row in rows {
+            let (app, partition, epoch, number) = try row.decode((String, String, Int32, Int64).self)
+            let key = PartitionKey(app: app, partition: Partition(text: partition))
+            heads[key] = Revision(epoch: epoch, number: number)
+        }
+        return heads
+    }
+
     /// The current epoch of the database. If it differs from an earlier result, the database was restored in the meantime.
     public func currentEpoch() async throws -> Int32 {
         let rows = try await client.query("select partita.current_epoch()")
@@ -172,6 +186,13 @@ private enum CatchUpSQL {
             order by entry, epoch, revision
             """
     }
+
+    /// `$1` apps, `$2` partitions.
+    static let heads = """
+        select p.app, p.partition, p.epoch, p.head
+        from unnest($1::text[], $2::text[]) w(app, partition)
+        join partita.partitions p on p.app = w.app and p.partition = w.partition
+        """
 
     static let history = """
         select partita.current_epoch(), p.epoch, p.head,

@@ -68,6 +68,7 @@ public enum SyncGatewayServer {
             (try? store.storage(of: app).syncs(namespace)) ?? false
         }
         let epoch = EpochWatch(store: engines.store, logger: logger)
+        let heads = HeadWatch(store: engines.store, feed: feed, logger: logger)
         let gateway = GatewayContext(
             apps: engines.apps, access: engines.access,
             connections: UserConnections(limit: context.configuration[connections]), lease: lease, presence: presence,
@@ -117,7 +118,7 @@ public enum SyncGatewayServer {
             engines.service(migrations: [GatewayRegistry.migrations], servesUsers: true) {
                 [
                     grants, committer, relay, changes, ruleHosts,
-                    grantChanges, presenceChanges, presence, watch, epoch,
+                    grantChanges, presenceChanges, presence, watch, epoch, heads,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }

@@ -70,6 +70,8 @@ enum Samples {
         var insert = change(.insert, 41)
         insert.fullDocument = body
         insert.origin = origin
+        var first = insert
+        first.continues = true
         var update = change(.update, 42)
         update.fullDocument = body
         update.fullDocumentBeforeChange = ["_id": message]
@@ -82,6 +84,7 @@ enum Samples {
         delete.fullDocumentBeforeChange = body
         return [
             Sample("document-inserted", DocumentChangesEvent.change(insert), traceparent: trace),
+            Sample("document-inserted-first-of-commit", DocumentChangesEvent.change(first), traceparent: trace),
             Sample("document-updated", DocumentChangesEvent.change(update)),
             Sample("document-deleted", DocumentChangesEvent.change(delete)),
             Sample(
@@ -91,6 +94,14 @@ enum Samples {
                         app: "rchat", namespace: namespace, operationType: .insert, documentKey: message,
                         partition: partition, revision: Revision(epoch: 2, number: 44),
                         incarnation: Revision(epoch: 2, number: 44), origin: origin, size: 2_400_000, wallTime: time))),
+            Sample(
+                "document-changed-large-first-of-commit",
+                DocumentChangesEvent.large(
+                    LargeChange(
+                        app: "rchat", namespace: namespace, operationType: .insert, documentKey: message,
+                        partition: partition, revision: Revision(epoch: 2, number: 44),
+                        incarnation: Revision(epoch: 2, number: 44), origin: origin, size: 2_400_000, wallTime: time,
+                        continues: true))),
             Sample(
                 "partition-head",
                 DocumentChangesEvent.head(

@@ -48,6 +48,48 @@ struct RelayTests {
         }
     }
 
+    @Test func `each change says whether the next one belongs to the same commit`() async throws {
+        try await RelayFixture.with { fixture in
+            let base = fixture.base
+            for user in ["ada", "bob"] { try await base.grant(to: user, in: partition) }
+            _ = try await base.commit(.of(1, (0..<5).map { .insert("a\($0)", in: partition) }, in: partition))
+            // One transaction commits the changesets of several devices.
+            let both = try await base.commit([
+                .of(2, [.insert("b", in: partition), .insert("c", in: partition)], in: partition),
+                .of(1, [.insert("d", in: partition), .insert("e", in: partition)], user: "bob", in: partition),
+            ])
+            #expect(both.count == 2)
+            try await base.client.execute(
+                "update \(base.table) set document = document || '{\"n\": 1}' where _id < 's:c'")
+            try await fixture.running(fixture.relay(.init(leaseDuration: .seconds(1), changesPerPartition: 3))) {
+                try await eventually("all of it") { fixture.numbers(in: partition).count >= 15 }
+            }
+            var ends: [Int64] = []
+            for change in fixture.changes(in: partition) where !change.continues { ends.append(change.revision.number) }
+            #expect(ends.firstOccurrences == [5, 7, 9, 15])
+        }
+    }
+
+    @Test func `documents are read for publishing up to a number of bytes, whatever they compress to`() async throws {
+        try await RelayFixture.with { fixture in
+            try await fixture.base.grant(in: partition)
+            let texts = [
+                String(repeating: "x", count: 300_000), String(repeating: "y", count: 2_000_000),
+                (0..<60_000).map { String($0 &* 2_654_435_761 % 1_000_003, radix: 36) }.joined(),
+            ]
+            for number in 1...9 {
+                let text = Value.string(texts[number % 3])
+                _ = try await fixture.base.commit(
+                    .of(Int64(number), [.insert("m\(number)", ["text": text], in: partition)], in: partition))
+            }
+            try await fixture.running(fixture.relay(.init(leaseDuration: .seconds(1), bytesPerRound: 400_000))) {
+                try await eventually("all of it") { fixture.all.filter { $0.partition == partition }.count >= 9 }
+            }
+            #expect(fixture.numbers(in: partition).firstOccurrences == [2, 3, 5, 6, 8, 9])
+            #expect(fixture.large(in: partition).firstOccurrences == [1, 4, 7])
+        }
+    }
+
     @Test func `changes of large documents are read a few at a time`() async throws {
         try await RelayFixture.with { fixture in
             try await fixture.base.grant(in: partition)

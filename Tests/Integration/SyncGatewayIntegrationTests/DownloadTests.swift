@@ -49,6 +49,61 @@ import Testing
         #expect(rest.flatMap(\.changes).map(\.revision.number) == Array(51...60))
     }
 
+    private func table(_ fixture: GatewayFixture) async throws -> String {
+        let tables = try await fixture.postgres.query(
+            "select relation::text from partita.collections where app = $1 and name = 'ChatMessage'",
+            [.text(GatewayFixture.app)])
+        return try #require(tables.first).decode(0)
+    }
+
+    @Test func `a transaction that the relay publishes in parts comes to devices as a whole`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        _ = try await messages.insertMany((1...600).map { message($0, in: partition) })
+        let device = try await fixture.device("ann")
+        let (subscribed, _) = try await device.open(partition)
+        var position = subscribed.head
+        #expect(position.number == 600)
+        for round in 1...3 {
+            try await fixture.postgres.execute(
+                "update \(try await table(fixture)) set document = document || jsonb_build_object('text', $1::text) where partition = $2",
+                [.text("round \(round)"), .text(partition.text)])
+            // On a slow machine the device catches up instead, which ends with the whole state, too.
+            var downloads = [try await device.download()]
+            while downloads.last?.catchUp?.isFinal == false { downloads.append(try await device.download()) }
+            #expect(downloads.first?.from == position)
+            #expect(downloads.map(\.changes.count).reduce(0, +) == 600)
+            position = try #require(downloads.last?.to)
+            #expect(position.number == 600 * Int64(round + 1))
+        }
+    }
+
+    @Test func `a change of which the topic says nothing comes without another write`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        _ = try await messages.insertOne(message(1, in: partition))
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        let table = try await table(fixture)
+        // Without its change row the relay sends neither it nor the head after it.
+        try await fixture.postgres.withTransaction { transaction in
+            try await transaction.execute(
+                "update \(table) set document = document || '{\"text\": \"lost\"}' where partition = $1",
+                [.text(partition.text)])
+            try await transaction.execute("set constraints all immediate")
+            try await transaction.execute(
+                "delete from partita.changes where app = $1 and partition = $2 and revision = 2",
+                [.text(GatewayFixture.app), .text(partition.text)])
+        }
+        let download = try await device.download()
+        #expect(download.changes.map { $0.document?["text"]?.stringValue } == ["lost"])
+        #expect(download.to.number == 2)
+    }
+
     @Test func `a device that is older than the tombstones is served from the start`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()

@@ -16,7 +16,8 @@ extension Mutant {
     private static let lease = "Gateway/Grants/ServingLease.swift"
     private static let standing = "Gateway/Grants/StandingGrant.swift"
     private static let followers = "Gateway/Grants/GrantFollowers.swift"
-    private static let runs = "Gateway/FeedRun.swift"
+    private static let feed = "Gateway/FeedAssembly.swift"
+    private static let heads = "Gateway/MissedHeads.swift"
     private static let relay = "Relay/RelayState.swift"
 
     /// Decides whether a write wins.
@@ -226,9 +227,12 @@ extension Mutant {
     /// How changes reach the gateways.
     private static let published = [
         Mutant(
-            "gap-between-messages-not-seen", runs, "revision.epoch != last.epoch || revision.number != last.number + 1",
-            becomes: "first == nil"),
-        Mutant("head-ignored", runs, omits: "runs.append(.announcement(revision))"),
+            "gap-between-messages-not-seen", feed, "revision.epoch != last.epoch || revision.number != last.number + 1",
+            becomes: "false"),
+        Mutant("head-ignored", feed, omits: "runs.append(.announcement(revision))"),
+        Mutant("part-of-commit-sent", feed, "!continues", becomes: "size >= 0"),
+        Mutant("unfinished-commit-in-later-frame", feed, "Int64(whole)", becomes: "Int64(held.count)"),
+        Mutant("missed-head-ignored", heads, omits: "unseen = next"),
         Mutant("marked-without-acknowledgement", relay, "!isAcknowledged(index)", becomes: "false"),
         Mutant(
             "unacknowledged-is-skipped", relay, "!stopped.contains(message.partition)", becomes: "isAcknowledged(index)"

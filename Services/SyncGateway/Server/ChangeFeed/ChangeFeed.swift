@@ -20,9 +20,15 @@ final class ChangeFeed: Sendable {
     /// The size in bytes from which a frame is compressed.
     private static let compressibleBytes = 1024
 
+    /// The size in bytes up to which an unfinished commit is held; the devices read a larger one from Postgres.
+    private static let unfinishedBytes = 1 << 20
+
     private struct Listeners {
-        let key: FeedKey
+        let key: PartitionKey
         var shards: [FeedShard]
+        var assembly = FeedAssembly<ChangeEvent>(limit: ChangeFeed.unfinishedBytes)
+        /// The revision up to which frames were delivered.
+        var delivered = EpochHistory.beginning
     }
 
     init(logger: Logger, syncs: @escaping @Sendable (String, ChangeEvent.Namespace) -> Bool) {
@@ -31,62 +37,70 @@ final class ChangeFeed: Sendable {
     }
 
     /// Starts to deliver the partition's frames to the shard; called for its first subscriber.
-    func open(_ key: FeedKey, for shard: FeedShard) {
-        listeners.withLock { $0[key.bytes, default: Listeners(key: key, shards: [])].shards.append(shard) }
+    func open(_ key: PartitionKey, for shard: FeedShard) {
+        listeners.withLock { $0[key.messageKey, default: Listeners(key: key, shards: [])].shards.append(shard) }
     }
 
     /// Stops the delivery; called when the shard's last subscriber has left.
-    func close(_ key: FeedKey, for shard: FeedShard) {
+    func close(_ key: PartitionKey, for shard: FeedShard) {
         listeners.withLock { listeners in
-            listeners[key.bytes]?.shards.removeAll { $0 === shard }
-            if listeners[key.bytes]?.shards.isEmpty == true { listeners[key.bytes] = nil }
+            listeners[key.messageKey]?.shards.removeAll { $0 === shard }
+            if listeners[key.messageKey]?.shards.isEmpty == true { listeners[key.messageKey] = nil }
         }
     }
 
     /// Handles a batch of messages, in order per partition.
     func handle(_ events: [RawEvent<DocumentChangesEvent>]) {
-        var batches: [[UInt8]: (listeners: Listeners, events: [DocumentChangesEvent])] = [:]
+        var batches: [[UInt8]: [FeedAssembly<ChangeEvent>.Message]] = [:]
         for event in events {
             let bytes = event.keyBytes
             if batches[bytes] == nil {
-                guard let listening = listeners.withLock({ $0[bytes] }) else { continue }
-                batches[bytes] = (listening, [])
+                guard listeners.withLock({ $0[bytes] != nil }) else { continue }
+                batches[bytes] = []
             }
             do {
-                batches[bytes]?.events.append(try event.decoded().payload)
+                batches[bytes]?.append(.init(try event.decoded().payload, size: event.message.value?.count ?? 0))
             } catch {
                 // Subscriptions of the partition detect the gap at the next change, and read it from Postgres.
                 logger.error("a change can't be read", metadata: ["error": "\(error)"])
             }
         }
-        for batch in batches.values {
-            let frames = frames(of: batch.events, in: batch.listeners.key)
-            GatewayMetrics.feedChanges.increment(by: batch.events.count)
-            for shard in batch.listeners.shards { shard.deliver(frames, of: batch.listeners.key) }
+        for (key, messages) in batches { deliver(messages, of: key) }
+    }
+
+    /// The partitions that devices have open, with the revision up to which frames were delivered.
+    var delivered: [PartitionKey: Revision] {
+        listeners.withLock { listeners in
+            Dictionary(uniqueKeysWithValues: listeners.values.map { ($0.key, $0.delivered) })
         }
     }
 
-    private func frames(of events: [DocumentChangesEvent], in key: FeedKey) -> [Frame] {
-        let messages = events.lazy.map { event -> FeedRun<ChangeEvent>.Message in
-            if case .change(let change) = event {
-                .change(change, change.revision)
-            } else {
-                .announcement(event.revision)
-            }
+    /// Tells subscriptions that a partition has this revision, of which the topic has said nothing: they catch up.
+    func announce(_ head: Revision, of key: PartitionKey) { deliver([.announcement(head)], of: key.messageKey) }
+
+    private func deliver(_ messages: [FeedAssembly<ChangeEvent>.Message], of bytes: [UInt8]) {
+        let taken = listeners.withLock { listeners -> (listening: Listeners, runs: [FeedAssembly<ChangeEvent>.Run])? in
+            guard let runs = listeners[bytes]?.assembly.take(messages), let last = runs.last?.to else { return nil }
+            let before = listeners[bytes]?.delivered ?? last
+            listeners[bytes]?.delivered = max(before, last)
+            return listeners[bytes].map { ($0, runs) }
         }
-        return FeedRun.runs(of: messages).map { run in
+        guard let (listening, runs) = taken else { return }
+        let frames = runs.map { run in
             switch run {
-            case .changes(let changes, let from, let to): encode(changes, from: from, to: to, in: key)
+            case .changes(let changes, let from, let to): encode(changes, from: from, to: to, in: listening.key)
             case .announcement(let revision):
                 Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
             }
         }
+        GatewayMetrics.feedChanges.increment(by: messages.count)
+        for shard in listening.shards { shard.deliver(frames, of: listening.key) }
     }
 
     /// A change in a collection that is no longer synced takes its revision, but isn't sent to devices, except that a document has left
     /// the partition: devices may have it.
     private func encode(
-        _ changes: [ChangeEvent], from: Revision, to: Revision, in key: FeedKey
+        _ changes: [ChangeEvent], from: Revision, to: Revision, in key: PartitionKey
     ) -> Frame {
         var encoder = DownloadEncoder(partition: key.partition, from: from)
         var body: [UInt8] = []
@@ -109,5 +123,17 @@ final class ChangeFeed: Sendable {
         return Frame(
             from: from, to: to, byteCount: bytes.count,
             payload: .frame(WebSocketFrame(.text, bytes, isCompressible: bytes.count >= Self.compressibleBytes)))
+    }
+}
+
+extension FeedAssembly.Message where Change == ChangeEvent {
+    /// - Parameter size: The size of the message in bytes.
+    fileprivate init(_ event: DocumentChangesEvent, size: Int) {
+        self =
+            if case .change(let change) = event {
+                .change(change, change.revision, size: size, continues: change.continues)
+            } else {
+                .announcement(event.revision)
+            }
     }
 }

@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 import SyncEngine
 
@@ -8,7 +9,7 @@ final class FeedShard: @unchecked Sendable {
     let loop: EventLoop
     let expiries: ExpiryWheel
     private let feed: ChangeFeed
-    private var subscribers: [FeedKey: [PartitionSubscription]] = [:]
+    private var subscribers: [PartitionKey: [PartitionSubscription]] = [:]
 
     init(loop: EventLoop, feed: ChangeFeed) {
         self.loop = loop
@@ -16,7 +17,7 @@ final class FeedShard: @unchecked Sendable {
         self.feed = feed
     }
 
-    func attach(_ subscription: PartitionSubscription, to key: FeedKey) {
+    func attach(_ subscription: PartitionSubscription, to key: PartitionKey) {
         loop.assertInLoop()
         if subscribers[key] == nil { feed.open(key, for: self) }
         subscription.slot = subscribers[key, default: []].count
@@ -24,7 +25,7 @@ final class FeedShard: @unchecked Sendable {
     }
 
     /// Moves the last subscription into the free slot, so that the cost doesn't grow with the number of subscribers.
-    func detach(_ subscription: PartitionSubscription, from key: FeedKey) {
+    func detach(_ subscription: PartitionSubscription, from key: PartitionKey) {
         loop.assertInLoop()
         guard let slot = subscription.slot, var list = subscribers.removeValue(forKey: key) else { return }
         subscription.slot = nil
@@ -37,7 +38,7 @@ final class FeedShard: @unchecked Sendable {
     }
 
     /// Called by the feed, on any thread.
-    func deliver(_ frames: [ChangeFeed.Frame], of key: FeedKey) {
+    func deliver(_ frames: [ChangeFeed.Frame], of key: PartitionKey) {
         loop.execute { [self] in
             // A copy, since a subscription may detach itself meanwhile.
             guard let list = subscribers[key] else { return }

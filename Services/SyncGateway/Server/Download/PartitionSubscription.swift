@@ -39,7 +39,7 @@ final class PartitionSubscription: @unchecked Sendable {
         path = session.context.downloads
     }
 
-    private var key: FeedKey { FeedKey(app: session.app, partition: partition) }
+    private var key: PartitionKey { PartitionKey(app: session.app, partition: partition) }
     private var loop: EventLoop { session.shard.loop }
 
     /// Determines the revision from which the device has to be served, then starts the state machine.

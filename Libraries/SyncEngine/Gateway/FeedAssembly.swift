@@ -1,0 +1,92 @@
+public import DocumentModel
+
+/// Makes live frames of one partition's messages of the topic: each frame ends where a commit ends, so that no device shows a part of
+/// one, wherever the relay or the broker has cut the messages.
+///
+/// The changes of an unfinished commit are held until its last one has come. Those that exceed the limit are dropped: the frame with
+/// the commit's end doesn't continue what was sent, and subscriptions read the commit from Postgres, which has it as a whole.
+public struct FeedAssembly<Change: Sendable>: Sendable {
+    /// A message of the topic.
+    public enum Message: Sendable {
+        /// - Parameters:
+        ///   - size: The size of the message in bytes.
+        ///   - continues: Whether the next revision of the partition belongs to the same commit.
+        case change(Change, Revision, size: Int, continues: Bool)
+        /// A change that is too large for the topic, or a head: it says only that there is this revision.
+        case announcement(Revision)
+    }
+
+    /// What a frame is made of.
+    public enum Run: Sendable {
+        /// The changes of whole commits, whose revisions follow each other.
+        case changes([Change], from: Revision, to: Revision)
+        /// A frame without changes that doesn't continue the one before: a subscription that hasn't reached its revision detects a gap,
+        /// and catches up.
+        case announcement(Revision)
+
+        /// The revision up to which a subscription has the partition after it.
+        public var to: Revision {
+            switch self {
+            case .changes(_, _, let to): to
+            case .announcement(let revision): revision
+            }
+        }
+    }
+
+    private let limit: Int
+    /// Changes whose revisions follow each other and end with `last`.
+    private var held: [Change] = []
+    private var last = EpochHistory.beginning
+    /// How many of them belong to commits that have ended, and the size in bytes of those that don't.
+    private var whole = 0
+    private var unfinishedBytes = 0
+
+    /// - Parameter limit: The size in bytes up to which an unfinished commit is held.
+    public init(limit: Int) { self.limit = limit }
+
+    /// Takes the next messages, in the order of the topic, and returns what frames can be made of.
+    public mutating func take(_ messages: some Sequence<Message>) -> [Run] {
+        var runs: [Run] = []
+        for message in messages {
+            switch message {
+            case .change(let change, let revision, let size, let continues):
+                if revision.epoch != last.epoch || revision.number != last.number + 1 {
+                    release(&runs)
+                    drop()
+                }
+                held.append(change)
+                last = revision
+                unfinishedBytes += size
+                if !continues {
+                    whole = held.count
+                    unfinishedBytes = 0
+                } else if unfinishedBytes > limit {
+                    release(&runs)
+                    drop()
+                }
+            case .announcement(let revision):
+                release(&runs)
+                runs.append(.announcement(revision))
+            }
+        }
+        release(&runs)
+        return runs
+    }
+
+    /// Passes on the commits that have ended.
+    private mutating func release(_ runs: inout [Run]) {
+        guard whole > 0 else { return }
+        // In the epoch of the changes.
+        let from = Revision(epoch: last.epoch, number: last.number - Int64(held.count))
+        let to = Revision(epoch: last.epoch, number: from.number + Int64(whole))
+        runs.append(.changes(Array(held.prefix(whole)), from: from, to: to))
+        held.removeFirst(whole)
+        whole = 0
+    }
+
+    /// Forgets an unfinished commit.
+    private mutating func drop() {
+        held = []
+        unfinishedBytes = 0
+    }
+}
