@@ -16,7 +16,7 @@ public final class GrantBook: Service {
     /// revocation comes an answer that is due when the follower has stopped.
     public typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
-    private let client: PostgresClient
+    private let standing: GatheredReads<GrantHolder, Grant>
     private let producer: EventProducer
     private let instance: String
     private let lease: GrantLease?
@@ -40,7 +40,7 @@ public final class GrantBook: Service {
         client: PostgresClient, producer: EventProducer, instance: String, lease: GrantLease? = nil,
         budget: QuestionBudget, logger: Logger
     ) {
-        self.client = client
+        standing = GatheredReads { try await GrantHolder.grants(of: $0, from: client) }
         self.budget = Locked(budget)
         self.producer = producer
         self.instance = instance
@@ -106,17 +106,7 @@ public final class GrantBook: Service {
 
     /// The grant that applies now; `nil` if there is none.
     public func current(app: String, user: String, partition: Partition) async throws -> Grant? {
-        let rows = try await client.query(
-            """
-            select user_id, access, epoch, version, (extract(epoch from expires_at) * 1000)::bigint
-            from partita.standing_grant($1, $2, $3)
-            """, [.text(app), .text(partition.text), .text(user)])
-        return try rows.first.map { row in
-            let (user, access, epoch, version, expires) = try row.decode((String, String, Int32, Int64, Int64?).self)
-            return Grant(
-                app: app, user: user, partition: partition, access: Grant.Access(rawValue: access) ?? .none,
-                version: Revision(epoch: epoch, number: version), reason: "", expires: expires, time: 0)
-        }
+        try await standing.value(of: GrantHolder(app: app, user: user, partition: partition))
     }
 
     /// Runs until graceful shutdown, and returns when what is being sent has been acknowledged.

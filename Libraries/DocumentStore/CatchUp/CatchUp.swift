@@ -15,6 +15,29 @@ public struct CatchUp: Sendable {
         public var body: [UInt8]?
     }
 
+    /// Who reads a partition.
+    public struct Device: Hashable, Sendable {
+        @ExactText public private(set) var app: String
+        public let partition: Partition
+        @ExactText public private(set) var user: String
+        @ExactText public private(set) var device: String
+
+        public init(app: String, partition: Partition, user: String, device: String) {
+            self.app = app
+            self.partition = partition
+            self.user = user
+            self.device = device
+        }
+    }
+
+    /// A snapshot without its documents; the fields are those of a catch-up.
+    public struct Standing: Sendable {
+        public let epoch: Int32
+        public let head: Revision
+        public let lastVersion: Int64
+        public let tombstoneHorizon: Revision
+    }
+
     /// The database's epoch at the time of the read. If it differs from the subscription's epoch, the database was restored in
     /// between, and the entries don't continue what the receiver has.
     public var epoch: Int32
@@ -32,6 +55,18 @@ public struct CatchUp: Sendable {
     public var tombstoneHorizon: Revision
     /// The version of the device's last changeset in that snapshot; 0 when there is none.
     public var lastVersion: Int64
+
+    /// A catch-up from the head, which has nothing.
+    public init(from head: Revision, _ standing: Standing) {
+        epoch = standing.epoch
+        entries = []
+        from = head
+        to = head
+        self.head = head
+        remaining = 0
+        tombstoneHorizon = standing.tombstoneHorizon
+        lastVersion = standing.lastVersion
+    }
 
     /// Whether this part reaches the head of its own snapshot.
     public var isFinal: Bool { to >= head }

@@ -39,15 +39,52 @@ extension DocumentStore {
         return try CatchUp(rows, from: from, isCounted: counts, limit: limits.entries)
     }
 
-    /// The revisions of former epochs that the partition's history still has, against which a checkpoint is checked.
+    /// What a catch-up would say of its snapshot without reading documents, for many devices in one round trip. A device whose checkpoint
+    /// is the head has everything.
+    public func standings(of devices: [CatchUp.Device]) async throws -> [CatchUp.Device: CatchUp.Standing] {
+        let rows = try await client.query(
+            CatchUpSQL.standings,
+            [
+                .textArray(devices.map(\.app)), .textArray(devices.map(\.partition.text)),
+                .textArray(devices.map(\.user)), .textArray(devices.map(\.device)),
+            ])
+        var standings: [CatchUp.Device: CatchUp.Standing] = [:]
+        for row in rows {
+            let (place, epoch, head, version, horizonEpoch, horizon, present) =
+                try row.decode((Int, Int32, Int64, Int64, Int32, Int64, Int32).self)
+            standings[devices[place - 1]] = CatchUp.Standing(
+                epoch: present, head: Revision(epoch: epoch, number: head), lastVersion: version,
+                tombstoneHorizon: Revision(epoch: horizonEpoch, number: horizon))
+        }
+        return standings
+    }
+
+    /// The revisions of former epochs that a partition's history still has, against which a checkpoint is checked.
     public func epochHistory(of partition: Partition, app: String) async throws -> (
         history: EpochHistory, head: Revision
     ) {
-        let rows = try await client.query(CatchUpSQL.history, [.text(app), .text(partition.text)])
-        guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
-        let (current, epoch, head, epochs, ends, anew, all) = try row.decode(
-            (Int32, Int32?, Int64?, [Int32], [Int64], Int32, [Int32]).self)
-        let horizon = Revision(epoch: try row.decode(7), number: try row.decode(8))
+        let key = PartitionKey(app: app, partition: partition)
+        guard let history = try await epochHistories(of: [key])[key] else {
+            throw DocumentStoreError(.corruptRow, "no epoch")
+        }
+        return history
+    }
+
+    /// The same for many partitions in one round trip.
+    public func epochHistories(
+        of partitions: [PartitionKey]
+    ) async throws -> [PartitionKey: (history: EpochHistory, head: Revision)] {
+        let rows = try await client.query(
+            CatchUpSQL.histories, [.textArray(partitions.map(\.app)), .textArray(partitions.map(\.partition.text))])
+        var histories: [PartitionKey: (history: EpochHistory, head: Revision)] = [:]
+        for row in rows { histories[partitions[try row.decode(0, as: Int.self) - 1]] = try Self.history(row) }
+        return histories
+    }
+
+    private static func history(_ row: PostgresRow) throws -> (history: EpochHistory, head: Revision) {
+        let (_, current, epoch, head, epochs, ends, anew, all) = try row.decode(
+            (Int, Int32, Int32?, Int64?, [Int32], [Int64], Int32, [Int32]).self)
+        let horizon = Revision(epoch: try row.decode(8), number: try row.decode(9))
         var lastKept: [Int32: Int64] = [:]
         let known = Dictionary(zip(epochs, ends), uniquingKeysWith: { $1 })
         var last: Int64 = 0
@@ -170,7 +207,7 @@ private enum CatchUpSQL {
                     sum(coalesce(octet_length(body), 0)) over behind <= $8 or row_number() over behind = 1) as belongs
                 from read window behind as (order by epoch, revision)
             )
-            select 0 as entry, greatest(p.epoch, p.anew, 1) as epoch, coalesce(p.head, 0) as revision,
+            select 0 as entry, \(headEpoch) as epoch, coalesce(p.head, 0) as revision,
                 \(counts ? counted.joined(separator: " + ") : "0") as remaining,
                 coalesce((select last_version from partita.uploads u where u.app = $1 and u.device = $6
                     and u.partition = $2 and u.user_id = $5), 0) as last_version,
@@ -194,16 +231,34 @@ private enum CatchUpSQL {
         join partita.partitions p on p.app = w.app and p.partition = w.partition
         """
 
-    static let history = """
-        select partita.current_epoch(), p.epoch, p.head,
-            coalesce(array_agg(e.epoch order by e.epoch) filter (where e.epoch is not null), '{}'),
-            coalesce(array_agg(e.head order by e.epoch) filter (where e.epoch is not null), '{}'),
-            coalesce(p.anew, 0), array(select epoch from partita.epochs order by epoch),
+    /// `$1` apps, `$2` partitions; `place` is that in the arrays.
+    static let histories = """
+        select w.place, present.epoch, p.epoch, p.head, e.epochs, e.heads, coalesce(p.anew, 0), present.epochs,
             coalesce(h.epoch, 0), coalesce(h.revision, 0)
-        from (select) one
-        left join partita.partitions p on p.app = $1 and p.partition = $2
-        left join partita.epoch_ends e on e.app = $1 and e.partition = $2
-        left join partita.tombstone_horizons h on h.app = $1 and h.partition = $2
-        group by p.epoch, p.head, p.anew, h.epoch, h.revision
+        from (
+            select partita.current_epoch() as epoch, array(select epoch from partita.epochs order by epoch) as epochs offset 0
+        ) present, unnest($1::text[], $2::text[]) with ordinality w(app, partition, place)
+        left join partita.partitions p on p.app = w.app and p.partition = w.partition
+        left join partita.tombstone_horizons h on h.app = w.app and h.partition = w.partition
+        cross join lateral (
+            select coalesce(array_agg(e.epoch order by e.epoch), '{}') as epochs,
+                coalesce(array_agg(e.head order by e.epoch), '{}') as heads
+            from partita.epoch_ends e where e.app = w.app and e.partition = w.partition
+        ) e
         """
+
+    /// `$1` apps, `$2` partitions, `$3` users, `$4` devices; `place` is that in the arrays.
+    static let standings = """
+        select w.place, \(headEpoch), coalesce(p.head, 0), coalesce(u.last_version, 0), coalesce(h.epoch, 0),
+            coalesce(h.revision, 0), present.epoch
+        from (select partita.current_epoch() as epoch offset 0) present,
+            unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality w(app, partition, user_id, device, place)
+        left join partita.partitions p on p.app = w.app and p.partition = w.partition
+        left join partita.tombstone_horizons h on h.app = w.app and h.partition = w.partition
+        left join partita.uploads u on u.app = w.app and u.device = w.device and u.partition = w.partition
+            and u.user_id = w.user_id
+        """
+
+    /// The epoch of a partition's head.
+    private static let headEpoch = "greatest(p.epoch, p.anew, 1)"
 }

@@ -7,7 +7,7 @@ enum Registry {
         webSocketIdleBytes,
         commitToAck, commitToDevice, ackedWrites, tenWriters, sharedWrites, fanOut,
         quietConversation, busyConversation, manyConversations,
-        firstSync, largeFirstSync,
+        firstSync, largeFirstSync, resumes,
         functionCalls, functionsWaiting, triggerEvents, triggerWrites,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,

@@ -3,6 +3,8 @@ import DocumentStore
 import EventLoop
 import Grants
 import Logging
+import Postgres
+import SyncEngine
 
 /// What subscriptions need: the documents, and the right to send them.
 final class DownloadPath: Sendable {
@@ -15,7 +17,10 @@ final class DownloadPath: Sendable {
     let clock: WallClock
     let logger: Logger
     /// The partitions that are being opened, by app and user: a user who opens and closes them all the time doesn't delay others.
-    let openings = FairGate<ExactText>(places: 32, waiting: 25_000)
+    let openings = FairGate<ExactText>(places: 64, waiting: 25_000)
+    /// What is read of partitions when they are opened, for many devices in one round trip.
+    let histories: GatheredReads<PartitionKey, (history: EpochHistory, head: Revision)>
+    let standings: GatheredReads<CatchUp.Device, CatchUp.Standing>
     /// The reasons why partitions weren't served, so that the log has each once.
     let failures = Locked(FailureChanges())
 
@@ -24,6 +29,8 @@ final class DownloadPath: Sendable {
         logger: Logger
     ) {
         self.store = store
+        histories = GatheredReads { try await store.epochHistories(of: $0) }
+        standings = GatheredReads { try await store.standings(of: $0) }
         self.grants = grants
         self.lease = lease
         self.epoch = epoch

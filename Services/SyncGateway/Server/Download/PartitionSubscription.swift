@@ -27,6 +27,8 @@ final class PartitionSubscription: @unchecked Sendable {
     private var following: GrantBook.Following?
     private var grant = StandingGrant()
     private var isEnded = false
+    /// Whether there is certainly something to read.
+    private var isBehind = false
 
     /// - Parameters:
     ///   - checkpoint: The revision up to which the device shows the partition.
@@ -50,9 +52,12 @@ final class PartitionSubscription: @unchecked Sendable {
             defer { path.openings.leave(ExactText(app), member: user) }
             // Closed while it waited for its turn.
             guard !isEnded else { return }
-            let (history, head) = try await path.store.epochHistory(of: partition, app: app)
+            guard let (history, head) = try await path.histories.value(of: key) else {
+                throw DocumentStoreError(.corruptRow, "no epoch")
+            }
             path.epoch.saw(history.current)
             guard !isEnded else { return }
+            isBehind = checkpoint < head
             var machine = SubscriptionStateMachine<FeedPayload>(
                 from: history.resumePoint(for: checkpoint, resuming: token, head: head), epoch: history.current,
                 window: path.window)
@@ -199,7 +204,34 @@ final class PartitionSubscription: @unchecked Sendable {
     // MARK: The catch-up
 
     private func readChunk(after revision: Revision, counts: Bool) {
+        // Most devices that open a partition again have everything, and all of them when the gateway was suspended for a moment.
+        guard counts, !isBehind, let identity = session.identity else {
+            return readDocuments(after: revision, counts: counts)
+        }
+        run { [self, path, partition] in
+            let standing = try await path.standings.value(
+                of: .init(app: identity.app, partition: partition, user: identity.user, device: identity.device))
+            guard !isEnded else { return }
+            guard let standing, standing.head <= revision else {
+                return readDocuments(after: revision, counts: counts)
+            }
+            path.epoch.saw(standing.epoch)
+            chunkRead(CatchUp(from: revision, standing))
+        }
+    }
+
+    private func readDocuments(after revision: Revision, counts: Bool) {
+        isBehind = false
         session.read(partition) { [self] in startReading(after: revision, counts: counts) }
+    }
+
+    private func chunkRead(_ read: CatchUp) {
+        let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
+        let chunk = CatchUpChunk<FeedPayload>(
+            from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,
+            lastVersion: read.lastVersion, epoch: read.epoch, tombstoneHorizon: read.tombstoneHorizon,
+            byteCount: size, payload: .chunk(read))
+        perform(machine?.chunkRead(chunk, queued: session.queuedBytes) ?? [])
     }
 
     private func startReading(after revision: Revision, counts: Bool) {
@@ -210,12 +242,7 @@ final class PartitionSubscription: @unchecked Sendable {
                 app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device,
                 counts: counts)
             path.epoch.saw(read.epoch)
-            let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
-            let chunk = CatchUpChunk<FeedPayload>(
-                from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,
-                lastVersion: read.lastVersion, epoch: read.epoch, tombstoneHorizon: read.tombstoneHorizon,
-                byteCount: size, payload: .chunk(read))
-            perform(machine?.chunkRead(chunk, queued: session.queuedBytes) ?? [])
+            chunkRead(read)
         }
     }
 
