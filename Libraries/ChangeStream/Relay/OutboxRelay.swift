@@ -121,7 +121,7 @@ public final class OutboxRelay: Service {
             group.addTask { try? await listener.run() }
             group.addTask { await self.follow(listener.events) }
             group.addTask { await self.every(self.options.leaseDuration / 3) { try await self.renew() } }
-            group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent() } }
+            group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent(seconds: 5) } }
             group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
             group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
             group.addTask { await self.markPublished() }
@@ -180,7 +180,7 @@ public final class OutboxRelay: Service {
             {
                 _ = woken([partition])
             } else {
-                await once { try await self.sweepRecent() }
+                await once { try await self.sweepRecent(seconds: 30) }
             }
         }
     }
@@ -194,9 +194,11 @@ public final class OutboxRelay: Service {
         }
     }
 
-    private func sweepRecent() async throws {
+    /// - Parameter seconds: How old the changes may be, by the beginning of their transactions. Each second reads them all again, so
+    ///   that it costs in proportion; what a longer transaction has written is found by ``sweep()`` if it wasn't announced.
+    private func sweepRecent(seconds: Int64) async throws {
         if ledShards.isEmpty { return }
-        try wakeAll(await store.client.query(OutboxSQL.recent, [.int(30)]))
+        try wakeAll(await store.client.query(OutboxSQL.recent, [.int(seconds)]))
     }
 
     private func sweep() async throws {
