@@ -10,7 +10,7 @@ struct HostedAnswer {
     let isCompressed: Bool
     /// The bytes of the representation that is chosen.
     let size: Int
-    /// The part that is sent; `nil` for an answer without content.
+    /// The part that is sent, or that is left out of the answer to HEAD or of a 304; `nil` for an answer without content.
     let range: Range<Int>?
     let head: HTTPResponse
 
@@ -55,9 +55,14 @@ struct HostedAnswer {
         head.headers["ETag"] = tag
         head.headers["Last-Modified"] = HTTPDate.text(app.deployedAt)
         head.headers["Accept-Ranges"] = "bytes"
+        if Self.isOutdated(request, tag, since: app.deployedAt) {
+            self.head = HTTPResponse(status: 412, headers: ["Cache-Control": "no-cache"])
+            range = nil
+            return
+        }
         if Self.isUnchanged(request, tag, since: app.deployedAt) {
             head.status = 304
-            (range, self.head) = (nil, head)
+            (range, self.head) = (0..<size, head)
             return
         }
         // Another condition than the tag isn't strong enough to join parts.
@@ -74,6 +79,14 @@ struct HostedAnswer {
             range = nil
         }
         self.head = head
+    }
+
+    /// Whether the client wants another representation than this one, of which it has a part, for instance (RFC 9110, 13.1.1 and 13.1.4).
+    private static func isOutdated(_ request: HTTPRequest, _ tag: String, since deployedAt: Int64) -> Bool {
+        let headers = request.headers
+        guard headers["if-match"] == nil else { return !["*", tag].contains { headers.contains("if-match", $0) } }
+        guard let date = headers["if-unmodified-since"].flatMap(HTTPDate.milliseconds) else { return false }
+        return deployedAt / 1000 > date / 1000
     }
 
     /// Whether the client has the representation already.

@@ -39,7 +39,7 @@ struct HostingRoute: Sendable {
                 guard let file = files[text] else { continue }
                 return try await answer(HostedAnswer(request, text, file, hosting, app), of: app)
             }
-            if !path.isFolder, files[path.index] != nil { return Self.redirect(toFolder: path.text) }
+            if !path.isFolder, files[path.index] != nil { return Self.redirect(toFolder: path.text, request.query) }
         }
         if let page = hosting.errorPath?.text, let file = files[page] {
             return try await answer(
@@ -48,19 +48,18 @@ struct HostingRoute: Sendable {
         return Self.missing("there is no such file")
     }
 
-    /// The app of a host. Names of hosts have no case: one of several apps whose ids differ only in case has the host if its id is the
-    /// name.
+    /// The app of a host. Names of hosts have no case: of several apps whose ids differ only in case none has it. A deployment refuses such
+    /// an id.
     private func app(named name: String) -> DeployedApp? {
-        if let app = apps.app(name) { return app }
-        let others = apps.apps.values.filter { $0.id.lowercased().hasSameBytes(as: name) }
-        return others.count == 1 ? others.first : nil
+        let named = apps.apps.values.filter { $0.id.lowercased().hasSameBytes(as: name) }
+        return named.count == 1 ? named.first : nil
     }
 
     private func answer(_ answer: HostedAnswer, of app: DeployedApp) async throws -> HTTPResponse {
         guard let range = answer.range else { return answer.head }
         var response = answer.head
         if range.isEmpty { return response }
-        if answer.request.method == .head {
+        if answer.request.method == .head || response.status == 304 {
             // Its length, without the bytes.
             response.body = .stream(HTTPBodyStream(length: UInt64(range.count)) { _ in })
             return response
@@ -87,12 +86,13 @@ struct HostingRoute: Sendable {
             })
     }
 
-    private static func redirect(toFolder path: String) -> HTTPResponse {
+    private static func redirect(toFolder path: String, _ query: HTTPQuery) -> HTTPResponse {
         // Two slashes at the beginning would name another host.
         guard !path.startsWithBytes(of: "/") else { return missing("there is no such file") }
-        return HTTPResponse(
-            status: 302,
-            headers: ["Location": "/\(PercentEncoding.encode(path, keeping: "/"))/", "Cache-Control": "no-cache"])
+        var place = "/\(PercentEncoding.encode(path, keeping: "/"))/"
+        // Links of mails have a token there.
+        if !query.raw.isEmpty { place += "?\(query.raw)" }
+        return HTTPResponse(status: 302, headers: ["Location": place, "Cache-Control": "no-cache"])
     }
 
     private static func missing(_ text: String) -> HTTPResponse {
