@@ -40,9 +40,10 @@ public struct ArchiveWriter: Sendable {
         defer { archive_write_free(handle) }
         switch format {
         case .zip: archive_write_set_format_zip(handle)
-        case .tar: archive_write_set_format_pax_restricted(handle)
+        // Its names are bytes. Those of the pax format are read in Unicode's normal form C, which may be that of another file.
+        case .tar: archive_write_set_format_gnutar(handle)
         case .tarGzip:
-            archive_write_set_format_pax_restricted(handle)
+            archive_write_set_format_gnutar(handle)
             archive_write_add_filter_gzip(handle)
             // Otherwise the present time would be in it.
             archive_write_set_filter_option(handle, "gzip", "timestamp", nil)
@@ -71,7 +72,7 @@ public struct ArchiveWriter: Sendable {
     ) throws(ArchiveError) {
         guard let entry = archive_entry_new() else { throw ArchiveError(.unwritable, "libarchive has no memory") }
         defer { archive_entry_free(entry) }
-        archive_entry_set_pathname_utf8(entry, path)
+        archive_entry_set_pathname(entry, path)
         archive_entry_set_size(entry, Int64(bytes.count))
         archive_entry_set_mtime(entry, time, 0)
         carchive_make_regular(entry)

@@ -21,6 +21,16 @@ struct ArchiveWriterTests {
         #expect(try ArchiveWriter(format).archive([], time: 0).count < 20_000)
     }
 
+    @Test(arguments: [ArchiveWriter.Format.tar, .tarGzip])
+    func `names of a tar archive are bytes`(_ format: ArchiveWriter.Format) throws {
+        let long = String(repeating: "long/", count: 60)
+        let names = ["caf\u{E9}", "cafe\u{301}", long + "caf\u{E9}", long + "cafe\u{301}"]
+        let archive = try ArchiveWriter(format).archive(names.map { ($0, Array($0.utf8)) })
+        let read = try Self.reader.files(of: archive) { _ in true }
+        #expect(read.map { Array($0.path.utf8) } == names.map { Array($0.utf8) })
+        #expect(read.map(\.bytes) == names.map { Array($0.utf8) })
+    }
+
     @Test(arguments: [1, 21, 60, 300])
     func `a zip archive without its end is refused`(_ missing: Int) throws {
         let archive = try ArchiveWriter(.zip).archive(Self.files)
