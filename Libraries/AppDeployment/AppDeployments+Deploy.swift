@@ -128,6 +128,7 @@ extension AppDeployments {
         let definition = inspection.definition
         let id = definition.id
         let storage = AppStorage(definition)
+        try await requireOwnHost(id)
         try await finish(id)
         let former = try await registry.lastVersion(of: id)?.definition
         let indexes = try DeclaredIndexes(definition, formerly: former)
@@ -175,6 +176,16 @@ extension AppDeployments {
                 hostingPlace: hosting.map { "at \($0.origin(of: id))" } ?? "not served before hosting.url is set"
             ).lines,
             serviceCount: serviceCount, impact: impact)
+    }
+
+    /// Hosts have no case, and no two apps share one.
+    private func requireOwnHost(_ id: String) async throws {
+        let others = try await client.query(
+            "select id from partita.apps where lower(id) = lower($1) and id <> $1 and not is_removed", [.text(id)])
+        guard let other = try others.first?.decode(0, as: String.self) else { return }
+        throw DeploymentError(
+            .idTaken,
+            "the id \(id) differs from that of the app \(other) only in case: choose another one with --app-id")
     }
 
     /// Does what a deployment has left to do: moves documents into their partitions, and drops indexes that no version has.

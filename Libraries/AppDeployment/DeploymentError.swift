@@ -10,6 +10,8 @@ public struct DeploymentError: Error, Hashable, Sendable, CustomStringConvertibl
         case versionChanged = "version-changed"
         /// The files or the archive of an app can't be read.
         case sourceUnreadable = "source-unreadable"
+        /// Another app has the id, but for the case of its letters.
+        case idTaken = "app-id-taken"
         /// Documents would leave the partitions in which devices have them.
         case partitionsChange = "partitions-change"
         /// Stored documents, or those of older versions of the app, violate the new schema.

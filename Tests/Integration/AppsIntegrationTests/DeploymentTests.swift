@@ -349,6 +349,17 @@ struct DeploymentTests {
         }
     }
 
+    @Test func `an app whose id differs from another's only in case isn't deployed`() async throws {
+        try await Self.with { world in
+            _ = try await world.deployments.deploy(Self.files())
+            let files = Self.files(more: [
+                "realm_config.json": #"{"config_version": 20210101, "app_id": "LIFE", "name": "life"}"#
+            ])
+            let error = await #expect(throws: DeploymentError.self) { _ = try await world.deployments.deploy(files) }
+            #expect(error?.code == .idTaken)
+        }
+    }
+
     @Test func `an unchanged app isn't a new version, and a changed file that nothing reads is one`() async throws {
         try await Self.with { world in
             var files = Self.files()

@@ -42,7 +42,7 @@ enum AdminRefusal {
         let status =
             switch error.code {
             case .deploymentRunning, .partitionsChange, .schemaBreaks, .indexFailed, .triggerState, .appInUse,
-                .placeTaken, .notSynced, .versionChanged:
+                .placeTaken, .notSynced, .versionChanged, .idTaken:
                 409
             case .lockLost: 503
             case .sourceUnreadable, .indexInvalid: 400
