@@ -16,6 +16,9 @@ actor LocalSystem {
     /// The app's place as the user named it.
     private let appName: String
     private let services: [ServiceProcess]
+    /// Second processes of some services, besides those that the proxy leads to.
+    private let copies: [ServiceProcess]
+    private let moreSettings: [String: String]
     private let inFront: LocalProxy
     private var proxy: ServiceProcess?
     private var engines = StartedEngines()
@@ -31,24 +34,41 @@ actor LocalSystem {
     ///   - app: the app to deploy, and its place as the user named it.
     ///   - host: the name or address of this machine for clients on other machines; `nil` serves only this machine.
     ///   - proxyTemplate: nginx's configuration; without it, or without nginx, the services have no common address.
-    init(places: Places, basePort: Int, host: String?, app: AppFiles, named appName: String, proxyTemplate: String) {
+    ///   - copies: the services that run a second time, at most four of them.
+    ///   - settings: variables for the services, besides the usual ones.
+    ///   - ended: called when a service has ended by itself.
+    init(
+        places: Places, basePort: Int, host: String?, app: AppFiles, named appName: String, proxyTemplate: String,
+        copies: [String] = [], settings: [String: String] = [:], ended: ServiceProcess.Ended? = nil
+    ) {
         self.places = places
         self.basePort = basePort
         self.app = app
         self.appName = appName
         services = Self.serviceNames.enumerated().map { index, name in
-            ServiceProcess(name: name, port: basePort + index, places: places)
+            ServiceProcess(name: name, port: basePort + index, places: places, ended: ended)
         }
+        // Between the proxy and the engines.
+        let first = basePort + Self.serviceNames.count + 1
+        self.copies = copies.enumerated().map { index, name in
+            ServiceProcess(
+                name: Self.copyName(name), port: first + index, places: places,
+                executable: CurrentEnvironment.sibling(name), ended: ended)
+        }
+        moreSettings = settings
         inFront = LocalProxy(template: proxyTemplate, port: basePort + services.count, host: host, places: places)
     }
 
     /// The processes besides the engines, in the order of their start.
-    private var processes: [ServiceProcess] { services + (proxy.map { [$0] } ?? []) }
+    private var processes: [ServiceProcess] { services + copies + (proxy.map { [$0] } ?? []) }
+
+    /// The name of a service's second process.
+    static func copyName(_ service: String) -> String { service + "-2" }
 
     /// - Parameter isReset: starts empty, without the data of earlier runs.
     /// - Throws: an error that names the step that failed and its log file.
     func start(isReset: Bool) async throws {
-        for process in services { try LocalPort.requireFree(process.port, for: process.name) }
+        for process in services + copies { try LocalPort.requireFree(process.port, for: process.name) }
         try LocalPort.requireFree(inFront.port, for: LocalProxy.name)
         if isReset { try places.remove() }
         try places.create()
@@ -71,20 +91,52 @@ actor LocalSystem {
         appId = deployed.definition.id
         for line in deployed.warnings + deployed.report { Progress.line("  " + line) }
         for process in processes {
-            try await process.start(environment: configuration.environment.merging(settings) { $1 })
+            try await process.start(
+                environment: configuration.environment.merging(settings) { $1 }.merging(moreSettings) { $1 })
         }
         if proxy == nil {
             Progress.line("  no proxy: nginx isn't installed; functions are called at \(url(of: "trigger-workers"))")
         }
+        try await waitUntilReady(doing: "starting")
+        try Data().write(to: URL(fileURLWithPath: readyFile))
+    }
+
+    /// Waits until every process says that it is ready.
+    /// - Throws: `EngineError` with the first that isn't ready after a minute.
+    func waitUntilReady(doing what: String = "waiting for") async throws {
         let http = HTTPClient(loop: loop)
         for service in processes {
-            let missing = try await Progress.step("starting \(service.name) on port \(service.port)") {
-                try await service.waitUntilReady(http)
+            let missing: String?
+            do {
+                missing = try await Progress.step("\(what) \(service.name) on port \(service.port)") {
+                    try await service.waitUntilReady(http)
+                }
+            } catch {
+                await http.shutDown()
+                throw error
             }
             if let missing { Progress.line("  \(service.name) runs without \(missing)") }
         }
         await http.shutDown()
-        try Data().write(to: URL(fileURLWithPath: readyFile))
+    }
+
+    /// Sends a signal to a service or an engine that this system has started.
+    /// - Returns: whether such a process runs.
+    @discardableResult
+    func signal(_ number: Int32, to name: String) async -> Bool {
+        if let process = processes.first(where: { $0.name == name }) { return await process.signal(number) }
+        guard let engine = engines.running.first(where: { $0.name == name }) else { return false }
+        await engine.signal(number)
+        return true
+    }
+
+    /// The engines that this system has started.
+    var engineNames: [String] { engines.running.map(\.name) }
+
+    /// The processes of a service: their names, ports and base URLs.
+    func instances(of service: String) -> [(name: String, port: Int, url: String)] {
+        (services + copies).filter { $0.name == service || $0.name == Self.copyName(service) }
+            .map { ($0.name, $0.port, $0.url) }
     }
 
     /// - Parameter signal: the name of the signal that caused the stop; `nil` if none did.

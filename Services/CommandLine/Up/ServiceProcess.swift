@@ -14,11 +14,19 @@ actor ServiceProcess {
     private let arguments: [String]
     private var environment: [String: String] = [:]
     private let pidFile: String
+    private let ended: Ended?
     private var supervisor: Supervisor?
 
+    /// Called when the process has ended by itself, with its name and, unless it was killed, the last line of its log.
+    typealias Ended = @Sendable (_ name: String, _ status: ChildProcess.ExitStatus, _ reason: String?) -> Void
+
     /// - Parameter executable: by default the one with the service's name.
-    init(name: String, port: Int, places: Places, executable: String? = nil, arguments: [String] = []) {
+    init(
+        name: String, port: Int, places: Places, executable: String? = nil, arguments: [String] = [],
+        ended: Ended? = nil
+    ) {
         self.name = name
+        self.ended = ended
         self.executable = executable ?? CurrentEnvironment.sibling(name)
         self.arguments = arguments
         self.port = port
@@ -43,10 +51,11 @@ actor ServiceProcess {
                 try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
                 return child
             },
-            decide: { status in
+            decide: { [ended] status in
                 // A service that refuses to start logs the reason in its last line.
                 let last = if case .exited = status { Self.lastLine(of: logFile) } else { nil as String? }
                 let why = last.map { ": \($0)" } ?? ""
+                ended?(name, status, last)
                 Progress.line("\(name) ended (\(status))\(why); starting it again. Its log: \(logFile)")
                 return .startAgain
             })
@@ -103,6 +112,10 @@ actor ServiceProcess {
         return readiness.components.filter { $0.value.status != "ready" }.sorted { $0.key < $1.key }
             .map { "\($0.key) (\($0.value.reason ?? $0.value.status))" }.joined(separator: ", ")
     }
+
+    /// Sends the process a signal.
+    /// - Returns: whether it runs.
+    func signal(_ number: Int32) async -> Bool { await supervisor?.signal(number) ?? false }
 
     func stop() async {
         await supervisor?.stop(grace: .seconds(15))

@@ -50,6 +50,15 @@ actor Supervisor {
         return status
     }
 
+    /// Sends the child a signal.
+    /// - Returns: whether it runs.
+    @discardableResult
+    func signal(_ number: Int32) -> Bool {
+        guard let child, child.exitStatus == nil else { return false }
+        child.signal(number)
+        return true
+    }
+
     private func watch(_ first: ChildProcess) async -> ChildProcess.ExitStatus? {
         var current = first
         var pause = Self.firstPause
