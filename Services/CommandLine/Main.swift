@@ -6,7 +6,8 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] =
         [
-            UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppCheckCommand.command,
+            UpCommand.command, RunCommand.command, DemoCommand.command, ChaosCommand.command, DeviceCommand.command,
+            AppCheckCommand.command,
             AppDeployCommand.command, AppListCommand.command, AppHistoryCommands.history, AppHistoryCommands.rollback,
             AppHistoryCommands.export, AppDiffCommand.command, AppExplainCommand.command, AppRemoveCommand.command,
             SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
@@ -20,7 +21,7 @@ enum Main {
             DocumentsFindCommand.command, DocumentsCountCommand.command,
             DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
             DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,
-            SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
+            SetupCommand.command, EnginesCommand.command, BrokerCommand.command, ChaosDeviceCommand.command,
         ]
 
     static func main() async {

@@ -83,7 +83,7 @@ final class RunningSystem: Sendable {
         return system
     }
 
-    private static let proxyTemplate = TestApp.rchat + "/../../proxy.conf.template"
+    static let proxyTemplate = TestApp.rchat + "/../../proxy.conf.template"
 
     /// Engines that the environment names are shared with other tests, and must not be killed.
     private static var environment: [String: String] {
@@ -194,7 +194,7 @@ final class RunningSystem: Sendable {
         return try await PostgresClient.withClient(settings, on: Self.loops) { try await $0.query(sql, parameters) }
     }
 
-    private static let loops = LoopGroup(1)
+    static let loops = LoopGroup(1)
 
     // MARK: Logs
 
