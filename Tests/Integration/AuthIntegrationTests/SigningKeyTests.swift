@@ -1,7 +1,9 @@
 import AccessTokens
+import AppRegistry
 import DocumentModel
 import EventLoop
 import EventStream
+import HTTPServer
 import Kafka
 import Logging
 import Postgres
@@ -121,6 +123,37 @@ import Testing
                 try await make(["the new secret"]).requireReadable()
             }
             #expect(error?.description.contains("encryption.keys") == true)
+        }
+    }
+
+    /// Otherwise each restart of auth while the broker is away would sign users out.
+    @Test func `a token isn't called invalid before the keys are loaded`() async throws {
+        try await withKeys { make, now, _ in
+            let other = try make(["a secret"])
+            try await other.refresh()
+            let loop = EventLoop(name: "keys"), time = now.withLock { $0 }
+            let apps = AppDirectory(
+                registry: AppRegistry(
+                    client: PostgresClient(
+                        configuration: PostgresConfiguration(url: "postgres://127.0.0.1:1/none"), on: LoopGroup(1)),
+                    keys: KeyRing(["a secret"])))
+            let starting = try make(["a secret"])
+            let routes = RouteSupport(apps: apps, keys: starting, clock: WallClock { time })
+            func code(_ token: String) -> AuthError.Code? {
+                let request = HTTPRequest(
+                    method: .post, target: "/", headers: ["Authorization": "Bearer \(token)"], loop: loop)
+                do {
+                    _ = try routes.claims(request, .access)
+                    return nil
+                } catch {
+                    return (error as? AuthError)?.code
+                }
+            }
+            let token = try other.sign(claims(time))
+            #expect(code(token) == .serviceUnavailable)
+            try await starting.refresh()
+            #expect(code(token) == .serviceUnavailable, "the apps aren't loaded")
+            #expect(code("x" + token) == .invalidSession)
         }
     }
 }

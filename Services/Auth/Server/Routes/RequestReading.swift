@@ -36,12 +36,14 @@ struct RouteSupport: Sendable {
 
     /// The claims of the request's bearer token.
     ///
-    /// - Throws: `invalidSession`, whatever is wrong with the token.
+    /// - Throws: `invalidSession`, whatever is wrong with the token; `serviceUnavailable` right after the start, while it can't be
+    ///   checked: a client that is told that its session is invalid signs its user out.
     func claims(_ request: HTTPRequest, _ type: TokenClaims.TokenType, app: String? = nil) throws -> TokenClaims {
         let parts = (request.headers["authorization"] ?? "").split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
             throw AuthError(.invalidSession, "a bearer token is missing")
         }
+        try keys.check()
         let claims: TokenClaims
         do {
             claims = try keys.verifier.verify(String(parts[1]), as: type, app: app, now: clock.seconds)
