@@ -38,24 +38,42 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
     /// Whether it is reading, or is about to.
     public var isReading: Bool { state.withLock { $0.positioned != nil } }
 
+    /// Keeps the tail reading as long as something refers to it.
+    public final class Reading: Sendable {
+        private let end: @Sendable () -> Void
+
+        fileprivate init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+        deinit { end() }
+    }
+
     /// Calls `body` while the topic is being read: every message that the brokers store in the meantime will be handled.
     /// - Throws: `CancellationError`, and what `body` throws.
     public func whileReading<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        let reading = try await read()
+        defer { withExtendedLifetime(reading) {} }
+        return try await body()
+    }
+
+    /// Begins to read, unless it does so already. Every message that the brokers store after the return, and before nothing refers to
+    /// the result any more, will be handled.
+    /// - Throws: `CancellationError`.
+    public func read() async throws -> Reading {
         let positioned = state.withLock { state in
             state.users += 1
             let positioned = state.positioned ?? Milestone()
             state.positioned = positioned
             return positioned
         }
-        defer {
-            state.withLock { state in
+        let reading = Reading { [weak self] in
+            self?.state.withLock { state in
                 state.users -= 1
                 state.lastUse = .now
             }
         }
         alarm.set()
         try await positioned.wait()
-        return try await body()
+        return reading
     }
 
     /// Reads whenever `whileReading` is called, until a graceful shutdown or cancellation.
