@@ -107,6 +107,7 @@ public final class HTTPServer: Service, CustomStringConvertible {
         }
         guard wasRunning else { return }
         let timeout = timeout ?? configuration.drainTimeout
+        configuration.onDrain()
         await withDiscardingTaskGroup { group in
             for listener in listeners {
                 group.addTask {

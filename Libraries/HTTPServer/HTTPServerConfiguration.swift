@@ -32,6 +32,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var drainTimeout: Duration = .seconds(20)
     /// The code with which a graceful stop closes the WebSockets. Default: 1001, going away.
     public var drainCloseCode = WebSocketCloseCode.goingAway
+    /// Called when a graceful stop begins, on any thread: responses that would be sent without end have to end. Default: nothing.
+    public var onDrain: @Sendable () -> Void = {}
     /// The proxies that are trusted to report where a request comes from: `X-Forwarded-For` and `X-Forwarded-Proto` of all other
     /// peers are ignored. Default: none.
     public var trustedProxies = TrustedProxies.none

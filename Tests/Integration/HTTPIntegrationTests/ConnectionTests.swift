@@ -95,6 +95,32 @@ private struct Conflict: HTTPErrorConvertible {
         }
     }
 
+    @Test func `a stream without end ends when the server stops gracefully`() async throws {
+        let isStopping = Box(false)
+        try await withServer(
+            { $0.onDrain = { isStopping.update { $0 = true } } },
+            routes: { router in
+                router.get("/stream") { _ in
+                    HTTPResponse(
+                        stream: HTTPBodyStream { writer in
+                            try await writer.write("first")
+                            while !isStopping.value { try await Task.sleep(for: .milliseconds(10)) }
+                            try await writer.write("last")
+                        })
+                }
+            }
+        ) { server in
+            let client = try RawClient(port: server.port)
+            try await client.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+            async let answer = client.response()
+            try await Task.sleep(for: .milliseconds(100))
+            let start = ContinuousClock.now
+            await server.stop()
+            #expect(ContinuousClock.now - start < .seconds(10))
+            #expect(try await answer.text == "firstlast")
+        }
+    }
+
     @Test func `errors become answers`() async throws {
         let log = InMemoryLogHandler()
         try await withServer(
