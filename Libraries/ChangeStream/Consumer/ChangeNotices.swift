@@ -1,4 +1,5 @@
 import DocumentModel
+import EventStream
 import EventTopics
 import Kafka
 
@@ -38,7 +39,7 @@ struct ChangeNotices {
         var firsts: [PartitionKey: Revision] = [:]
         for (index, place) in places.enumerated() {
             guard let place, wanted.contains(partitions[place]), firsts[partitions[place]] == nil else { continue }
-            firsts[partitions[place]] = revision(of: messages[index])
+            firsts[partitions[place]] = RawEvent<DocumentChangesEvent>(messages[index]).revision
         }
         return firsts
     }
@@ -57,22 +58,14 @@ struct ChangeNotices {
             let headers = messages[index].headers
             guard let type = headers[EventEnvelope.Header.type] else { return false }
             if type == DocumentChangesEvent.headType { return true }
-            guard type == DocumentChangesEvent.changedType || type == DocumentChangesEvent.largeType,
+            guard RawEvent<DocumentChangesEvent>(messages[index]).isChange,
                 let subject = headers.value(EventEnvelope.Header.subject),
                 !concerned.contains(partition.app, subject: subject),
-                let revision = revision(of: messages[index])
+                let revision = RawEvent<DocumentChangesEvent>(messages[index]).revision
             else { return false }
             changes.append((partition, revision))
             return true
         }
         return (skipped, changes)
-    }
-
-    /// Parses the revision from the event's id, which is its key, a slash and the revision.
-    private func revision(of message: KafkaMessage) -> Revision? {
-        guard let key = message.key, let id = message.headers.value(EventEnvelope.Header.id), id.starts(with: key),
-            id.dropFirst(key.count).first == UInt8(ascii: "/")
-        else { return nil }
-        return Revision(String(decoding: id.dropFirst(key.count + 1), as: UTF8.self))
     }
 }
