@@ -45,6 +45,13 @@ struct RuledQuery: ReviewedQuery {
         return view
     }
 
+    /// What the user sees of a document that didn't come from the store; `nil` when the query doesn't find it.
+    /// - Throws: `QueryError`; the errors of calling a function.
+    func found(_ document: Document) async throws -> Document? {
+        guard try Filter(stored).matches(document, now: now) else { return nil }
+        return try await view(of: document)
+    }
+
     /// The readable part of a document after the projections of the app's filters; the `_id` stays.
     static func shown(_ visible: Document, through cut: ProjectionChain) throws -> Document {
         if cut.isEmpty { return visible }

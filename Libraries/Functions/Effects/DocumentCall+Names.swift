@@ -23,7 +23,7 @@ extension DocumentCall {
     private static let unsupported: Set<String> = [
         "allowPartialResults", "awaitData", "bypassDocumentValidation", "forceServerObjectId", "includeResultMetadata",
         "max", "min", "noCursorTimeout", "oplogReplay", "returnKey", "showRecordId", "singleBatch", "tailable",
-        "timeoutMS",
+        "timeoutMS", "useCompactEvents",
     ]
 
     /// The arguments of each method, under every name that an SDK, a driver or the data API uses for them.
@@ -40,6 +40,8 @@ extension DocumentCall {
         "findOneAndUpdate": modifying.union(["update", "arrayFilters"]),
         "findOneAndReplace": modifying.union(["replacement", "update"]), "findOneAndDelete": modifying,
         "bulkWrite": ["operations", "ordered", "let"],
+        // Only clients can watch, see `watchedIds`.
+        "watch": ["filter", "ids"],
     ]
 
     /// Refuses unknown arguments. A misspelled one would have no effect, and a call without its filter would match every document.

@@ -3,7 +3,7 @@ import FunctionProtocol
 
 extension DocumentCall {
     private static let documents = ["filter", "query", "sort", "projection", "project", "collation", "let"]
-    private static let arrays = ["pipeline", "arrayFilters", "documents", "operations"]
+    private static let arrays = ["pipeline", "arrayFilters", "documents", "operations", "ids"]
     private static let flags = ["upsert", "returnNewDocument", "ordered"]
     private static let numbers = ["skip", "limit", "maxTimeMS"]
 

@@ -69,6 +69,10 @@ public struct DocumentCall: Sendable {
     /// The filter; empty when the call has none.
     public var filter: Document { arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:] }
 
+    /// The ids of the documents whose changes a `watch` is to have; `nil` for all. Streams of changes aren't among ``actions``, whose
+    /// calls have one answer.
+    public var watchedIds: [Value]? { arguments["ids"]?.arrayValue }
+
     /// Whether the answer may change with time although no document has changed.
     public var asksForPresent: Bool { ExtendedJSON.print(.document(arguments)).contains("$$NOW") }
 

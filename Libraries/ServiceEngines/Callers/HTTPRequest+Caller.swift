@@ -1,4 +1,4 @@
-import AccessTokens
+public import AccessTokens
 public import AppDefinition
 public import DocumentModel
 import Foundation
@@ -12,6 +12,15 @@ extension HTTPRequest {
     public func caller(
         of app: String, access: AccessCheck, parameter: String? = nil
     ) throws(HTTPError) -> RuleUser {
+        RuleUser(try claims(of: app, access: access, parameter: parameter))
+    }
+
+    /// The claims of the access token that the request carries, whose user may call now.
+    /// - Parameter parameter: as in `caller`.
+    /// - Throws: as `caller`.
+    public func claims(
+        of app: String, access: AccessCheck, parameter: String? = nil
+    ) throws(HTTPError) -> TokenClaims {
         let bearer = headers["authorization"].flatMap { header in
             header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst("bearer ".count)) : nil
         }
@@ -32,7 +41,7 @@ extension HTTPRequest {
         case .deleted: throw HTTPError(401, code: "InvalidSession", "the account is deleted")
         case .sessionEnded: throw HTTPError(401, code: "InvalidSession", "the session has ended")
         }
-        return RuleUser(claims)
+        return claims
     }
 
     /// The request in the form of `context.request` and `%%request`, without the caller's token.

@@ -9,6 +9,14 @@ enum TriggerMetrics {
         label: "trigger_worker_dropped_log_lines_total", help: "Lines of functions' consoles that were not kept.")
     static let throttledCalls = Counter(
         label: "trigger_worker_throttled_calls_total", help: "Calls of endpoints and webhooks beyond a limit a minute.")
+    static let watches = Gauge(label: "trigger_worker_watches", help: "Streams of changes (watch) that are open.")
+    static let watchEvents = Counter(
+        label: "trigger_worker_watch_events_total", help: "Changes that were sent to streams of changes.")
+    static let watchEnds = MetricFamily<Counter>(
+        label: "trigger_worker_watch_ends_total", help: "Streams of changes that ended, by reason.",
+        dimensions: ["reason"])
+    static let watchedBytes = Gauge(
+        label: "trigger_worker_watch_waiting_bytes", help: "Bytes of the changes that wait for streams.")
     static let expirations = Counter(
         label: "trigger_worker_presence_expirations_total", help: "Devices whose presence lease ran out.")
     static let presenceWithoutDocument = Counter(

@@ -3,6 +3,7 @@ import ChangeStream
 import DocumentStore
 import EventLoop
 import EventStream
+import EventTopics
 import Functions
 import HTTPClient
 import HTTPServer
@@ -23,7 +24,7 @@ public enum TriggerWorkersServer {
         name: "trigger-workers", summary: "Runs triggers and functions, and marks absent users as offline.",
         defaultPort: 8083,
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
-            + EngineSettings.egressKeys + EndpointLimits.keys + [
+            + EngineSettings.egressKeys + EndpointLimits.keys + WatchLimits.keys + [
                 hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
             ])
 
@@ -81,7 +82,9 @@ public enum TriggerWorkersServer {
             try await call.handle($0)
         }
         context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)
-        context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
+        let watch = WatchService(context, engines, clientFunctions)
+        context.router.get(WatchRoute.template) { try await watch.route.handle($0) }
+        context.http.onDrain = { watch.watches.stop() }
         // An app's triggers get half of the lanes.
         let options = EventConsumerOptions(concurrency: 128)
         return [
@@ -112,7 +115,7 @@ public enum TriggerWorkersServer {
                     ResumedTriggers(
                         apps: engines.apps, missed: missed, history: ChangeHistory(client: engines.postgres),
                         schedules: schedules, runner: runner, clock: engines.clock, logger: logger),
-                    DeploymentKeeper(deployments, logger: logger),
+                    DeploymentKeeper(deployments, logger: logger), watch.tail, watch.keeper,
                 ]
             }
         ]

@@ -19,6 +19,15 @@ import WebSocket
             router.get("/which") { _ in HTTPResponse(body: Array(address.utf8)) }
             router.get("/health/ready") { _ in HTTPResponse(status: isReady.value ? 200 : 503) }
             router.echo("/v1/apps/:app/sync")
+            router.get("/api/client/v2.0/app/:app/functions/call") { _ in
+                HTTPResponse(
+                    headers: ["Content-Type": "text/event-stream", "X-Accel-Buffering": "no"],
+                    stream: HTTPBodyStream { writer in
+                        for await _ in AsyncStream(unfolding: { try? await Task.sleep(for: .milliseconds(100)) }) {
+                            try await writer.write("data: 1\n\n")
+                        }
+                    })
+            }
         } _: { _ in
             try await body()
         }
@@ -198,6 +207,34 @@ import WebSocket
                     let other = try await open("192.0.2.2")
                     #expect(other.1.status == 101)
                     for (client, _) in [first, second, other] { await client.close() }
+                }
+            }
+        }
+    }
+
+    @Test func `streams of changes aren't buffered, and are limited apart from calls`() async throws {
+        let port = try LocalPort.free()
+        try await withNames(["127.0.0.2"]) { names in
+            try await RolledOutProxy.with(
+                servicePort: port, names: names, settings: ["PARTITA_PROXY_SOCKETS": "2", "PARTITA_PROXY_CALLS": "1"]
+            ) { proxy in
+                try await withInstance("127.0.0.2", port: port) {
+                    let path = "/api/client/v2.0/app/a/functions/call"
+                    func open() async throws -> RawClient {
+                        let client = try RawClient(port: proxy.port)
+                        try await client.send("GET \(path)?baas_request=x HTTP/1.1\r\nHost: x\r\n\r\n")
+                        var text = ""
+                        while !text.hasSuffix("data: 1\n") {
+                            text += String(decoding: try await client.take(1), as: UTF8.self)
+                        }
+                        return client
+                    }
+                    let clients = [try await open(), try await open()]
+                    #expect(try await request(proxy.port, "GET \(path)").status == 429)
+                    // The service has no such route, but the proxy lets the call through.
+                    #expect(try await request(proxy.port, "POST \(path)").status == 405)
+                    #expect(try await request(proxy.port, "GET /which").status == 200)
+                    for client in clients { await client.close() }
                 }
             }
         }

@@ -116,9 +116,6 @@ import Testing
                 try await fixture.post(#"{"name": "find", "service": "mongodb-atlas"}"#, app: app.id, token: token)
             ),
         ]
-        let stream = try await fixture.watch(app: app.id, token: token)
-        #expect(stream.status == 400)
-        #expect(code(stream.text) == "ServiceCommandNotFound")
         for (expected, status, answer) in refusals {
             #expect(answer.status == status)
             #expect(code(answer.text) == expected)

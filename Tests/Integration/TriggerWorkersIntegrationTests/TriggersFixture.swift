@@ -61,6 +61,7 @@ final class TriggersFixture: Sendable {
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2", "presence.ttl": "500ms",
             "endpoints.caller-calls": "60", "endpoints.calls": "90", "egress.allow": "localhost",
+            "watch.user-streams": "5", "watch.heartbeat": "1s", "watch.window": "1MiB",
             "encryption.keys": "\(Self.keySecret),\(Self.formerKeySecret)",
         ]
         self.values = values.merging(engines.kafkaSettings) { $1 }
@@ -195,11 +196,6 @@ final class TriggersFixture: Sendable {
 
     func post(_ body: String, app: String, token: String?) async throws -> (status: Int, text: String) {
         try await Self.send("POST", port, "/api/client/v2.0/app/\(app)/functions/call", token: token, body: body)
-    }
-
-    /// Requests a stream of changes, as SDKs do.
-    func watch(app: String, token: String) async throws -> (status: Int, text: String) {
-        try await Self.send("GET", port, "/api/client/v2.0/app/\(app)/functions/call?baas_request=e30&baas_at=\(token)")
     }
 
     /// Calls an HTTPS endpoint.

@@ -45,12 +45,6 @@ struct FunctionCallRoute: Sendable {
         }
     }
 
-    /// `GET`: the request of SDKs for a stream of changes. They report the error to the caller of `watch`.
-    func refuseStream() throws(HTTPError) -> HTTPResponse {
-        throw HTTPError(
-            400, code: "ServiceCommandNotFound", "watch is not supported: open a partition, or use a trigger")
-    }
-
     /// What SDKs call remote access to MongoDB: one argument, a document that includes the database and collection.
     private func callService(
         _ service: String, _ action: String, _ arguments: [Value], _ call: ClientFunctions.Call

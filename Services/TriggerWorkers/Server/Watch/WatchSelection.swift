@@ -1,0 +1,37 @@
+import DocumentModel
+import FunctionProtocol
+import Functions
+import QueryLanguage
+
+/// Which of the changes that a user sees a stream is to have: those of documents with some ids, and those that a filter on the
+/// change event matches, such as `{"fullDocument.status": "open"}` or `{operationType: "insert"}`.
+struct WatchSelection: Sendable {
+    private let ids: Set<ExactText>?
+    private let filter: Filter?
+
+    /// - Throws: `QueryError` for a filter that isn't supported, `EffectFailure` for ids that aren't an array.
+    init(_ call: DocumentCall) throws {
+        let given = try call.watchedIds
+        ids = given.map { Set($0.compactMap { $0.idText.map { ExactText($0) } }) }
+        filter = call.filter.isEmpty ? nil : try Filter(call.filter)
+        guard filter?.nearness == nil else {
+            throw EffectFailure(
+                name: "MongoDBError", message: "$near is not supported in the filter of watch", code: 115)
+        }
+    }
+
+    /// Whether it wants changes of a document. Cheap: called before anything is known about what the user sees.
+    func wants(id: Value) -> Bool {
+        guard let ids else { return true }
+        return id.idText.map { ids.contains($0) } ?? false
+    }
+
+    /// Whether it has no filter.
+    var hasFilter: Bool { filter != nil }
+
+    /// Whether the filter matches an event, as the client would get it.
+    /// - Throws: `QueryError` when the filter can't be evaluated on the event.
+    func matches(_ event: Document, now: Int64) throws(QueryError) -> Bool {
+        try filter?.evaluate(event, now: now) ?? true
+    }
+}

@@ -1,0 +1,67 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import EventTopics
+import Functions
+import HTTPServer
+import ServiceEngines
+
+/// Decides what a stream's user gets of each change, by the rules that `find` applies. Used by one task.
+final class WatchViewer {
+    private let watch: Watch
+    private let apps: AppDirectory
+    private let functions: ClientFunctions
+    private let clock: WallClock
+    /// `%%request`.
+    private let request: Document
+    private var present: (app: DeployedApp, access: UserAccess)?
+
+    init(
+        _ watch: Watch, apps: AppDirectory, functions: ClientFunctions, clock: WallClock, request: Document
+    ) {
+        self.watch = watch
+        self.apps = apps
+        self.functions = functions
+        self.clock = clock
+        self.request = request
+    }
+
+    /// The server-sent event of a change; `nil` when the user doesn't see the change, or doesn't want it.
+    /// - Throws: `WatchEnd` when it can't be said, so that the stream has to end.
+    func text(of change: WatchedChange) async throws(WatchEnd) -> [UInt8]? {
+        do {
+            let event = try await change.event()
+            let now = clock.now()
+            guard let view = try await access().view(of: event, service: watch.wanted.service, now: now) else {
+                return nil
+            }
+            let selection = watch.wanted.selection
+            switch view {
+            case .whole:
+                if selection.hasFilter, try !selection.matches(change.document(event), now: now) { return nil }
+                return change.wholeText(event)
+            case .part(let part):
+                let document = change.document(part)
+                return try selection.matches(document, now: now) ? ServerSentEvent.message(document) : nil
+            }
+        } catch let end as WatchEnd {
+            throw end
+        } catch let error as HTTPError {
+            throw WatchEnd("failed", error)
+        } catch {
+            throw WatchEnd("failed", HTTPError(call: error))
+        }
+    }
+
+    /// The user's access with present custom data and secrets.
+    private func access() async throws -> UserAccess {
+        guard let app = apps.app(watch.claims.app) else { throw WatchEnd.removed }
+        guard app.version == watch.version else { throw WatchEnd.deployed }
+        let isStale = watch.takeUserChange()
+        if let present, !isStale, present.app === app { return present.access }
+        let user = try await functions.present(RuleUser(watch.claims), of: app.definition)
+        let access = functions.access(ClientFunctions.Call(app: app, user: user, request: request))
+        present = (app, access)
+        return access
+    }
+}
