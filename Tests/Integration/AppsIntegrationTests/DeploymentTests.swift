@@ -207,7 +207,7 @@ struct DeploymentTests {
         try await Self.with { world in
             _ = try await world.deployments.deploy(Self.files())
             var options = AppDeployments.Options()
-            options.lockLimit = .milliseconds(300)
+            options.lockLimit = .seconds(2)
             let waits = Locked<[String]>([])
             options.waiting = { text in waits.withLock { $0.append(text) } }
             try await world.client.withConnection { connection in

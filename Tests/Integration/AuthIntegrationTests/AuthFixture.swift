@@ -70,6 +70,8 @@ final class AuthFixture: Sendable {
         let loops = LoopGroup(1)
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 2
+        // The tests share them, and all begin at once.
+        configuration.leaseTimeout = .seconds(60)
         let postgres = PostgresClient(configuration: configuration, on: loops)
         let events = Locked<[AuthEvent]>([])
         let tail = EventTail<AuthEvent>(pool: pool, kafka: KafkaClient(configuration: engines.kafka)) { received in

@@ -24,13 +24,13 @@ import Testing
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         let requests = try await fixture.received(PermissionRequest.self)
-        try await fixture.grant(.write, to: "ann", in: partition, lifetime: .milliseconds(2500))
+        try await fixture.grant(.write, to: "ann", in: partition, lifetime: .seconds(6))
         let phone = try await fixture.device("ann"), tablet = try await fixture.device("ann")
         for device in [phone, tablet] { _ = try await device.open(partition) }
         try await eventually("it is asked for again") {
             requests.withLock { $0.contains { $0.user == "ann" && $0.partition == partition } }
         }
-        try await fixture.grant(.write, to: "ann", in: partition, version: 2, lifetime: .seconds(4))
+        try await fixture.grant(.write, to: "ann", in: partition, version: 2, lifetime: .seconds(8))
         // The next question comes two seconds before the end of the second grant, and so after that of the first.
         try await eventually("it is asked for a third time") {
             requests.withLock { $0.count { $0.user == "ann" && $0.partition == partition } } > 1
@@ -43,7 +43,7 @@ import Testing
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         try await fixture.grant(.write, to: "bob", in: partition)
-        try await fixture.grant(.read, to: "ann", in: partition, lifetime: .milliseconds(2500))
+        try await fixture.grant(.read, to: "ann", in: partition, lifetime: .seconds(6))
         let ann = try await fixture.device("ann")
         _ = try await ann.open(partition)
         #expect(try await ann.error().code == .suspended)
