@@ -1,12 +1,14 @@
 import EventLoop
 import Foundation
 import Glibc
+import LocalEngines
 import SyncEngine
 
 /// A TCP proxy between devices and gateways that cuts connections, lets them stand still, and lets them die unnoticed.
 ///
 /// One thread serves all connections. Each is led to any of the gateways; if that one doesn't listen, the connection is closed.
-// Unchecked: besides the orders, which are locked, everything is used by the thread only.
+///
+/// `@unchecked Sendable`: besides the orders, which are locked, everything is used by the thread only.
 final class FaultProxy: @unchecked Sendable {
     private struct Orders {
         var faults: [ChaosFault] = []
@@ -33,7 +35,7 @@ final class FaultProxy: @unchecked Sendable {
             AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         var yes: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        guard Self.withLoopback(port, { bind(listener, $0, $1) }) == 0, listen(listener, 128) == 0 else {
+        guard Loopback.withAddress(port, { bind(listener, $0, $1) }) == 0, listen(listener, 128) == 0 else {
             throw ToolError("can't listen on port \(port): \(String(cString: strerror(errno)))")
         }
         Thread.detachNewThread { [self] in run() }
@@ -95,7 +97,7 @@ final class FaultProxy: @unchecked Sendable {
             let target = targets[Int.random(in: 0..<targets.count, using: &generator)]
             // Loopback: it is connected or refused at once, or the listener's queue is full.
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            guard server >= 0, Self.withLoopback(target, { connect(server, $0, $1) }) == 0 else {
+            guard server >= 0, Loopback.withAddress(target, { connect(server, $0, $1) }) == 0 else {
                 Glibc.close(client)
                 if server >= 0 { Glibc.close(server) }
                 continue
@@ -117,18 +119,6 @@ final class FaultProxy: @unchecked Sendable {
             case .stall: link.stall(until: now + fault.length)
             case .halfOpen: link.die(until: now + .seconds(90))
             default: break
-            }
-        }
-    }
-
-    private static func withLoopback(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
     }
