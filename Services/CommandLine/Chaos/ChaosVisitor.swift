@@ -83,7 +83,7 @@ final class ChaosVisitor: Sendable {
         let member: Document = [
             "_id": .string("\(name)-\(team)"), "user": .string(session.userId), "team": .string(team),
         ]
-        try await again {
+        try await ChaosPatience.again {
             _ = try await self.members.replaceOne(
                 ["_id": member["_id"] ?? .null], member, options: UpdateOptions(upsert: true))
         }
@@ -93,8 +93,8 @@ final class ChaosVisitor: Sendable {
         let writing = Task { try await visit(handle, round) }
         try await Task.sleep(for: stay)
         step("the receipt of the removal")
-        try await again { _ = try await self.members.deleteOne(["_id": member["_id"] ?? .null]) }
-        try await again {
+        try await ChaosPatience.again { _ = try await self.members.deleteOne(["_id": member["_id"] ?? .null]) }
+        try await ChaosPatience.again {
             while try await !self.isShutOut() {
                 try await Task.sleep(for: .milliseconds(100))  // nothing tells when
             }
@@ -151,7 +151,7 @@ final class ChaosVisitor: Sendable {
     private func write(_ id: String) async throws {
         let document: Document = ["_id": .string(id), "partition": .string(team)]
         let collection = store.collection("Visit", database: ChaosApp.database, app: ChaosApp.id)
-        try await again {
+        try await ChaosPatience.again {
             _ = try await collection.replaceOne(["_id": .string(id)], document, options: UpdateOptions(upsert: true))
         }
     }
@@ -166,70 +166,5 @@ final class ChaosVisitor: Sendable {
             ) from partita.grants where app = $1 and partition = $2 and user_id = $3
             """, pair)
         return try rows.first?.decode(0) == true
-    }
-
-    private func again(_ body: @Sendable () async throws -> Void) async throws {
-        try await ChaosPatience.again(body)
-    }
-}
-
-/// Connections of a device that notice when they are sent what they must not be sent.
-final class MarkerWatch: SyncTransport {
-    private struct State {
-        var forbidden: [[UInt8]] = []
-        var leaks: [String] = []
-    }
-
-    private let transport: LoopSyncTransport
-    private let state = Locked(State())
-
-    init(loop: EventLoop) { transport = LoopSyncTransport(loop: loop) }
-
-    func connect(_ url: String, subprotocol: String) async throws -> any SyncConnection {
-        Connection(connection: try await transport.connect(url, subprotocol: subprotocol), watch: self)
-    }
-
-    /// From now on nothing with this text may arrive.
-    func forbid(_ text: String) { state.withLock { $0.forbidden.append(Array(text.utf8)) } }
-
-    func allow() { state.withLock { $0.forbidden = [] } }
-
-    var leaks: [String] { state.withLock { $0.leaks } }
-
-    private func look(at frame: [UInt8]) {
-        state.withLock { state in
-            for text in state.forbidden where frame.contains(text) {
-                state.leaks.append(String(decoding: text, as: UTF8.self))
-            }
-        }
-    }
-
-    private struct Connection: SyncConnection {
-        let connection: any SyncConnection
-        let watch: MarkerWatch
-
-        func send(_ text: [UInt8]) { connection.send(text) }
-
-        func receive() async -> [UInt8]? {
-            let frame = await connection.receive()
-            if let frame { watch.look(at: frame) }
-            return frame
-        }
-
-        func close() { connection.close() }
-    }
-}
-
-/// Waits for engines that are being killed.
-enum ChaosPatience {
-    /// Calls until it succeeds: Postgres may be away for a while. What is called may be called again after it was carried out.
-    static func again<R>(_ body: () async throws -> R) async throws -> R {
-        let end = ContinuousClock.now + .seconds(120)
-        while true {
-            do { return try await body() } catch  where !(error is CancellationError) {
-                guard ContinuousClock.now < end else { throw error }
-            }
-            try await Task.sleep(for: .milliseconds(200))  // nothing tells when it is back
-        }
     }
 }
