@@ -41,7 +41,7 @@ public struct ConcernedCollections: Sendable {
     }
 
     /// Returns whether a change with this subject (`db.coll/key`) has to be handled.
-    public func contains(_ app: String, subject: ArraySlice<UInt8>) -> Bool {
+    func contains(_ app: String, subject: ArraySlice<UInt8>) -> Bool {
         prefixes[app]?.contains { subject.starts(with: $0) } ?? false
     }
 }

@@ -55,13 +55,9 @@ struct ChangeNotices {
         let skipped = messages.indices.map { index -> Bool in
             guard let place = places[index], !behind[place] else { return false }
             let partition = partitions[place]
-            let headers = messages[index].headers
-            guard let type = headers[EventEnvelope.Header.type] else { return false }
-            if type == DocumentChangesEvent.headType { return true }
-            guard RawEvent<DocumentChangesEvent>(messages[index]).isChange,
-                let subject = headers.value(EventEnvelope.Header.subject),
-                !concerned.contains(partition.app, subject: subject),
-                let revision = RawEvent<DocumentChangesEvent>(messages[index]).revision
+            let event = RawEvent<DocumentChangesEvent>(messages[index])
+            if event.message.headers[EventEnvelope.Header.type] == DocumentChangesEvent.headType { return true }
+            guard event.isChange, !event.concerns(concerned, of: partition.app), let revision = event.revision
             else { return false }
             changes.append((partition, revision))
             return true

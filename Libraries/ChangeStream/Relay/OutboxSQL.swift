@@ -15,11 +15,12 @@ enum OutboxSQL {
                         and lead(r.origin_version) over run is not distinct from r.origin_version,
                     false) as continues,
                 row_number() over run as number,
-                sum(case when r.size > $7::bigint then 0 else r.size end) over (order by r.place, r.epoch, r.revision)
-                    - case when r.size > $7::bigint then 0 else r.size end as bytes_before
+                sum(r.size) filter (where r.fits) over (
+                    order by r.place, r.epoch, r.revision rows between unbounded preceding and 1 preceding) as bytes_before
             from (
-                select w.place, \(documentless), z.size, c.writer,
-                    case when z.size <= $7::bigint then c.before end as before, case when z.size <= $7::bigint then c.after end as after
+                select w.place, \(documentless), z.size, z.size <= $7::bigint as fits, c.writer,
+                    case when z.size <= $7::bigint then c.before end as before,
+                    case when z.size <= $7::bigint then c.after end as after
                 from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
                     with ordinality w(app, partition, epoch, number, place)
                 left join partita.published p on p.app = w.app and p.partition = w.partition
@@ -33,7 +34,7 @@ enum OutboxSQL {
             ) r
             window run as (partition by r.place order by r.epoch, r.revision)
         ) c
-        where c.number <= $5::bigint and c.bytes_before < $6::bigint
+        where c.number <= $5::bigint and coalesce(c.bytes_before, 0) < $6::bigint
         order by c.place, c.epoch, c.revision
         """
 
