@@ -20,7 +20,7 @@ extension DocumentStore {
     /// `to`. A document that changes in the meantime moves behind what was read, so a later part contains it again.
     ///
     /// - Parameters:
-    ///   - from: A checkpoint that ``epochHistory(of:app:)`` resumed.
+    ///   - from: A checkpoint that ``epochHistories(of:)`` resumed.
     ///   - user: The user of `device`, whose last changeset's version is read.
     ///   - counts: Whether to count what remains, for showing progress: once per catch-up, since it takes time in proportion.
     public func catchUp(
@@ -59,18 +59,7 @@ extension DocumentStore {
         return standings
     }
 
-    /// The revisions of former epochs that a partition's history still has, against which a checkpoint is checked.
-    public func epochHistory(of partition: Partition, app: String) async throws -> (
-        history: EpochHistory, head: Revision
-    ) {
-        let key = PartitionKey(app: app, partition: partition)
-        guard let history = try await epochHistories(of: [key])[key] else {
-            throw DocumentStoreError(.corruptRow, "no epoch")
-        }
-        return history
-    }
-
-    /// The same for many partitions in one round trip.
+    /// The revisions of former epochs that the partitions' histories still have, against which checkpoints are checked.
     public func epochHistories(
         of partitions: [PartitionKey]
     ) async throws -> [PartitionKey: (history: EpochHistory, head: Revision)] {

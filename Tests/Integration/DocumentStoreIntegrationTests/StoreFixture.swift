@@ -4,6 +4,7 @@ import EventLoop
 import Postgres
 import SyncEngine
 import TestSupport
+import Testing
 
 /// A store on a database of its own, with an app of its own.
 struct StoreFixture: Sendable {
@@ -187,4 +188,12 @@ extension UploadResult {
     var acknowledgement: Acknowledgement? { if case .acknowledged(let ack) = self { ack } else { nil } }
     var rejection: OperationRejection? { if case .rejected(let rejection) = self { rejection } else { nil } }
     var isForked: Bool { if case .forked = self { true } else { false } }
+}
+
+extension DocumentStore {
+    /// The history of one partition.
+    func epochHistory(of partition: Partition, app: String) async throws -> (history: EpochHistory, head: Revision) {
+        let key = PartitionKey(app: app, partition: partition)
+        return try #require(try await epochHistories(of: [key])[key])
+    }
 }
