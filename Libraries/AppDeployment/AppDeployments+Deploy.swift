@@ -113,6 +113,7 @@ extension AppDeployments {
         _ inspection: AppDefinition.Inspection, _ options: Options
     ) async throws -> Outcome {
         let definition = inspection.definition
+        try await requireOwnHost(definition.id)
         let former = try await registry.lastVersion(of: definition.id)
         _ = try DeclaredIndexes(definition, formerly: former?.definition)
         let impact = try await impact(of: definition, after: former?.definition)

@@ -355,8 +355,15 @@ struct DeploymentTests {
             let files = Self.files(more: [
                 "realm_config.json": #"{"config_version": 20210101, "app_id": "LIFE", "name": "life"}"#
             ])
-            let error = await #expect(throws: DeploymentError.self) { _ = try await world.deployments.deploy(files) }
-            #expect(error?.code == .idTaken)
+            for isDryRun in [false, true] {
+                var options = AppDeployments.Options()
+                options.isDryRun = isDryRun
+                let chosen = options
+                let error = await #expect(throws: DeploymentError.self) {
+                    _ = try await world.deployments.deploy(files, chosen)
+                }
+                #expect(error?.code == .idTaken)
+            }
         }
     }
 
