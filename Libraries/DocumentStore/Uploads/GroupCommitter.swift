@@ -12,7 +12,8 @@ public import SyncEngine
 /// doesn't delay the others. An upload that needs a locked document is retried with later batches, and later uploads of the same
 /// device wait for it. A user whose changesets cost too much waits, while others go on: what deciding them takes of a processor, and
 /// what follows from each large change, in Postgres and in all who read it. Before a user has to wait, the changesets of others
-/// are committed without theirs, in turns.
+/// are committed without theirs. Those, and each changeset that is large, are committed beside their lane: one batch at a time,
+/// whatever the app, while the lane goes on with the other partitions.
 public final class GroupCommitter: Service {
     /// The bounds of a committer.
     public struct Limits: Sendable {
@@ -24,17 +25,27 @@ public final class GroupCommitter: Service {
         public var batch: Int
         /// The most bytes of changesets in a batch, except that the first one may have any size.
         public var batchBytes: Int
+        /// The most operations in a batch, except that the first changeset may have any number.
+        public var batchOperations: Int
+        /// The size in bytes from which a changeset is large.
+        public var largeBytes: Int
+        /// The number of operations from which a changeset is large.
+        public var largeOperations: Int
         /// How long an upload that needs a locked document is retried before it fails with `busy`.
         public var patience: Duration
 
         public init(
             waiting: Int = 10_000, lanes: Int = 4, batch: Int = 512, batchBytes: Int = 8 << 20,
+            batchOperations: Int = 8192, largeBytes: Int = 1 << 20, largeOperations: Int = 4096,
             patience: Duration = .seconds(10)
         ) {
             self.waiting = max(waiting, 1)
             self.lanes = max(lanes, 1)
             self.batch = max(batch, 1)
             self.batchBytes = batchBytes
+            self.batchOperations = batchOperations
+            self.largeBytes = largeBytes
+            self.largeOperations = largeOperations
             self.patience = patience
         }
     }
@@ -60,19 +71,24 @@ public final class GroupCommitter: Service {
         var pauses: [UInt64: ContinuousClock.Instant] = [:]
         /// The users who owe more than ``costlyDebt``.
         var costly: Set<UInt64> = []
-        /// Lanes whose last batch left the uploads of costly users: it is their turn.
-        var passedOver: Set<Lane> = []
+        var asides = AsideTurns<Lane>()
         var isStopped = false
     }
 
     /// What a lane does next.
     private enum Step {
         case commit([Waiting])
-        /// Uploads of costly users.
+        /// A large upload, or uploads of costly users.
         case commitAside([Waiting])
         /// All waiting uploads are of users who have to wait.
         case pause(until: ContinuousClock.Instant)
         case end
+    }
+
+    /// What a task of its own is started for.
+    private enum Work {
+        case drain(Lane)
+        case commitAside([Waiting], Lane)
     }
 
     /// The longest time that a user has to wait at once.
@@ -86,8 +102,8 @@ public final class GroupCommitter: Service {
     /// What each user's changesets cost, as processor time.
     private let costs = TimeBudget(share: 0.5, allowance: .seconds(1))
     private let state = Locked(State())
-    private let wakes: AsyncStream<Lane>
-    private let wake: AsyncStream<Lane>.Continuation
+    private let work: AsyncStream<Work>
+    private let begin: AsyncStream<Work>.Continuation
     private let metrics = UploadMetrics()
 
     /// - Parameter loop: The event loop that works on batches; the one of the connections to Postgres saves a commit's many steps
@@ -96,8 +112,8 @@ public final class GroupCommitter: Service {
         self.store = store
         self.loop = loop
         self.limits = limits
-        // The stream contains a lane at most once: a lane is added only when no task works on its queue.
-        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        // The stream contains a lane at most once, since it is added only when no task works on its queue, and one batch aside.
+        (work, begin) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
     /// Commits an upload with others of its app; returns when it is durable.
@@ -123,7 +139,7 @@ public final class GroupCommitter: Service {
             if state.queues[lane]?.count ?? 0 >= limits.waiting { return .init(.overloaded, "too many uploads wait") }
             state.queues[lane, default: []].append(waiting)
             // Under the lock, so that it comes before the stream's end.
-            if state.running.insert(lane).inserted { wake.yield(lane) }
+            if state.running.insert(lane).inserted { begin.yield(.drain(lane)) }
             return nil
         }
     }
@@ -135,7 +151,7 @@ public final class GroupCommitter: Service {
             await withDiscardingTaskGroup { group in
                 await withGracefulShutdownHandler {
                     await withTaskCancellationHandler {
-                        for await lane in wakes { group.addTask { await self.drain(lane) } }
+                        for await work in work { group.addTask { await self.perform(work) } }
                     } onCancel: {
                         self.stop()
                     }
@@ -149,18 +165,45 @@ public final class GroupCommitter: Service {
     private func stop() {
         state.withLock { state in
             state.isStopped = true
-            wake.finish()
+            begin.finish()
         }
+    }
+
+    private func perform(_ work: Work) async {
+        switch work {
+        case .drain(let lane): await drain(lane)
+        case .commitAside(let batch, let lane):
+            // Not on the loop: their decisions would delay those of other lanes.
+            await withTaskExecutorPreference(globalConcurrentExecutor) { await commit(batch, in: lane) }
+            for lane in state.withLock({ endAside(of: lane, &$0) }) { await start(.drain(lane)) }
+        }
+    }
+
+    /// Starts a task, or does the work itself when no more tasks are started.
+    private func start(_ work: Work) async {
+        if case .terminated = begin.yield(work) { await perform(work) }
+    }
+
+    /// - Returns: the lanes whose queues have to be worked on.
+    private func endAside(of lane: Lane, _ state: inout State) -> [Lane] {
+        state.asides.end()
+        var lanes: [Lane] = []
+        // The one that has the turn next comes first. A lane whose queue is worked on takes its turn by itself.
+        if let next = state.asides.next, state.running.insert(next).inserted { lanes.append(next) }
+        if state.queues[lane] != nil, state.running.insert(lane).inserted { lanes.append(lane) }
+        return lanes
     }
 
     /// Works on a lane's queue until it is empty.
     private func drain(_ lane: Lane) async {
         while true {
-            switch next(of: lane) {
+            let (step, other) = next(of: lane)
+            if let other { await start(.drain(other)) }
+            switch step {
             case .commit(let batch): await commit(batch, in: lane)
             case .commitAside(let batch):
-                // Not on the loop: their decisions would delay those of other lanes.
-                await withTaskExecutorPreference(globalConcurrentExecutor) { await commit(batch, in: lane) }
+                metrics.asides.increment()
+                await start(.commitAside(batch, lane))
             case .pause(let end):
                 // Uploads that come meanwhile start another task for the lane. A cancelled sleep ends early: the committer has
                 // stopped then, which drops all pauses.
@@ -173,35 +216,14 @@ public final class GroupCommitter: Service {
         }
     }
 
-    private func next(of lane: Lane) -> Step {
+    /// - Returns: what the lane does next, and another lane whose turn it is now to commit aside.
+    private func next(of lane: Lane) -> (step: Step, other: Lane?) {
         let now = ContinuousClock.now
         var refused: [Waiting] = []
-        let step = state.withLock { state -> Step in
-            guard let queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
-                state.running.remove(lane)
-                return .end
-            }
-            if !state.pauses.isEmpty { state.pauses = state.isStopped ? [:] : state.pauses.filter { $0.value > now } }
-            if !state.costly.isEmpty {
-                state.costly = state.costly.filter { costs.debt(of: $0, now: now) > Self.costlyDebt }
-            }
-            let division = QueueDivision(
-                queue.lazy.map { ($0.upload, $0.deadline) }, limits: limits,
-                costlyTurn: state.passedOver.contains(lane), now: now
-            ) { standing(of: $0, in: lane, state) }
-            refused = division.refused.map { queue[$0] }
-            let left = division.left.map { queue[$0] }
-            state.queues[lane] = left.isEmpty && division.batch.isEmpty ? nil : left
-            if !division.batch.isEmpty {
-                if division.leavesCostly { state.passedOver.insert(lane) } else { state.passedOver.remove(lane) }
-                let batch = Self.inTurns(division.batch.map { queue[$0] })
-                return division.isOfCostly ? .commitAside(batch) : .commit(batch)
-            }
-            state.running.remove(lane)
-            guard let pauseEnd = division.pauseEnd, !left.isEmpty, state.pausing.insert(lane).inserted else {
-                return .end
-            }
-            return .pause(until: pauseEnd)
+        let step = state.withLock { state -> (Step, Lane?) in
+            let step = next(of: lane, now: now, refused: &refused, &state)
+            guard let other = state.asides.next, state.running.insert(other).inserted else { return (step, nil) }
+            return (step, other)
         }
         metrics.heldBack.increment(by: refused.count)
         for waiting in refused {
@@ -209,6 +231,42 @@ public final class GroupCommitter: Service {
                 throwing: DocumentStoreError(.overloaded, "the user's changesets cost too much"))
         }
         return step
+    }
+
+    private func next(
+        of lane: Lane, now: ContinuousClock.Instant, refused: inout [Waiting], _ state: inout State
+    ) -> Step {
+        guard let queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
+            state.asides.leave(lane)
+            state.running.remove(lane)
+            return .end
+        }
+        if !state.pauses.isEmpty { state.pauses = state.isStopped ? [:] : state.pauses.filter { $0.value > now } }
+        if !state.costly.isEmpty {
+            state.costly = state.costly.filter { costs.debt(of: $0, now: now) > Self.costlyDebt }
+        }
+        let division = QueueDivision(
+            queue.lazy.map { ($0.upload, $0.deadline) }, limits: limits, busy: state.asides.partitions(of: lane),
+            now: now
+        ) { standing(of: $0, in: lane, state) }
+        refused = division.refused.map { queue[$0] }
+        var isAside = false
+        if division.aside.isEmpty {
+            state.asides.leave(lane)
+        } else {
+            isAside = state.asides.begin(
+                lane, partitions: Set(division.aside.map { ExactText(queue[$0].upload.partition.text) }))
+        }
+        let taken = isAside ? division.aside : division.ordinary
+        let left = division.left(without: taken).map { queue[$0] }
+        state.queues[lane] = left.isEmpty && taken.isEmpty ? nil : left
+        if !taken.isEmpty {
+            let batch = Self.inTurns(taken.map { queue[$0] })
+            return isAside ? .commitAside(batch) : .commit(batch)
+        }
+        state.running.remove(lane)
+        guard let pauseEnd = division.pauseEnd, !left.isEmpty, state.pausing.insert(lane).inserted else { return .end }
+        return .pause(until: pauseEnd)
     }
 
     /// The batch with the first upload of each user before the second ones, since it may be committed before all are decided.
@@ -228,9 +286,12 @@ public final class GroupCommitter: Service {
     }
 
     private func standing(of upload: Upload, in lane: Lane, _ state: borrowing State) -> QueueDivision.Standing {
-        if state.pauses.isEmpty, state.costly.isEmpty { return .ordinary }
+        let isLarge =
+            upload.bytes >= limits.largeBytes || upload.changeset.operations.count >= limits.largeOperations
+        if state.pauses.isEmpty, state.costly.isEmpty { return isLarge ? .large : .ordinary }
         let sender = sender(of: upload, in: lane)
         if let end = state.pauses[sender] { return .pausing(until: end) }
+        if isLarge { return .large }
         return state.costly.contains(sender) ? .costly : .ordinary
     }
 

@@ -1,69 +1,82 @@
+import DocumentModel
 import SyncEngine
 
 /// The uploads of a lane's queue that are committed next.
 ///
-/// Small uploads pass large ones that don't fit into the batch, and those of users who have to wait, but none passes an earlier one
-/// of its device. The uploads of costly users have batches of their own, in turns with those of the others.
+/// Small uploads pass large ones, those of users who have to wait, and those of partitions that are busy, but none passes an earlier
+/// one of its device. Large uploads, and those of costly users, have batches of their own.
 struct QueueDivision {
-    /// How a sender's uploads are treated.
+    /// How an upload is treated.
     enum Standing {
         case ordinary
+        /// Its user's changesets cost much.
         case costly
+        /// It is committed alone.
+        case large
         case pausing(until: ContinuousClock.Instant)
     }
 
-    /// How many uploads are looked at, without those of users who have to wait.
+    /// How many uploads are looked at that can't be committed because others of their batch come first.
     private static let horizon = 2048
 
-    /// The places of the uploads to commit.
-    let batch: [Int]
+    /// The places of ordinary uploads to commit.
+    let ordinary: [Int]
+    /// The places of uploads to commit aside: those of costly users, or a large one.
+    let aside: [Int]
     /// The places of uploads whose user has to wait, and that waited long enough.
     private(set) var refused: [Int] = []
-    /// The places of all others, in their order.
-    let left: [Int]
     /// The end of the first pause of a user with uploads in the queue.
     private(set) var pauseEnd: ContinuousClock.Instant?
-    /// Whether the batch consists of uploads of costly users.
-    let isOfCostly: Bool
-    /// Whether uploads of costly users stay that could have been committed.
-    let leavesCostly: Bool
+    private let count: Int
 
     /// - Parameters:
     ///   - queue: The uploads in their order, each with the time until which it may wait.
-    ///   - costlyTurn: Whether costly users come first.
+    ///   - busy: The partitions that are locked for long.
     init(
         _ queue: some Collection<(upload: Upload, deadline: ContinuousClock.Instant)>, limits: GroupCommitter.Limits,
-        costlyTurn: Bool, now: ContinuousClock.Instant, standing: (Upload) -> Standing
+        busy: Set<ExactText>, now: ContinuousClock.Instant, standing: (Upload) -> Standing
     ) {
-        var ordinary = Filling(limits: limits), costly = Filling(limits: limits)
-        var held: Set<UploadCounter.Key> = []
+        var ordinary = Filling(limits: limits), aside = Filling(limits: limits)
+        // Devices of which an earlier upload isn't in the batch: what comes after it isn't either.
+        var heldFromOrdinary: Set<UploadCounter.Key> = [], heldFromAside: Set<UploadCounter.Key> = []
         var seen = 0
         for (place, waiting) in queue.enumerated() {
             if ordinary.isFull || seen == Self.horizon { break }
-            let counter = waiting.upload.counter
-            let standing = standing(waiting.upload)
+            let upload = waiting.upload, counter = upload.counter
+            let standing = standing(upload)
             if case .pausing(let end) = standing {
                 pauseEnd = min(end, pauseEnd ?? end)
-                held.insert(counter)
                 if now >= waiting.deadline { refused.append(place) }
+                heldFromOrdinary.insert(counter)
+                heldFromAside.insert(counter)
                 continue
             }
-            seen += 1
-            if held.contains(counter) { continue }
-            let isTaken: Bool
-            if case .costly = standing {
-                isTaken = costly.take(waiting.upload, at: place)
-            } else {
-                isTaken = ordinary.take(waiting.upload, at: place)
+            if !busy.isEmpty, busy.contains(ExactText(upload.partition.text)) { continue }
+            switch standing {
+            case .ordinary:
+                seen += 1
+                heldFromAside.insert(counter)
+                if heldFromOrdinary.contains(counter) || ordinary.take(upload, at: place) { continue }
+                heldFromOrdinary.insert(counter)
+            case .costly, .large:
+                heldFromOrdinary.insert(counter)
+                var isLarge = false
+                if case .large = standing { isLarge = true }
+                if heldFromAside.contains(counter) || aside.take(upload, at: place, alone: isLarge) { continue }
+                heldFromAside.insert(counter)
+            case .pausing: break
             }
-            if !isTaken { held.insert(counter) }
         }
-        isOfCostly = !costly.places.isEmpty && (costlyTurn || ordinary.places.isEmpty)
-        leavesCostly = !costly.places.isEmpty && !isOfCostly
-        batch = isOfCostly ? costly.places : ordinary.places
-        var stays = [Bool](repeating: true, count: queue.count)
-        for place in batch + refused { stays[place] = false }
-        left = stays.indices.filter { stays[$0] }
+        self.ordinary = ordinary.places
+        self.aside = aside.places
+        count = queue.count
+    }
+
+    /// The places of the uploads that stay in the queue, in their order.
+    func left(without taken: [Int]) -> [Int] {
+        var stays = [Bool](repeating: true, count: count)
+        for place in taken + refused { stays[place] = false }
+        return stays.indices.filter { stays[$0] }
     }
 
     /// Uploads that go together.
@@ -71,17 +84,28 @@ struct QueueDivision {
         let limits: GroupCommitter.Limits
         var places: [Int] = []
         var bytes = 0
+        var operations = 0
+        /// Whether nothing more goes with what there is.
+        var isClosed = false
 
         init(limits: GroupCommitter.Limits) { self.limits = limits }
 
-        var isFull: Bool { places.count == limits.batch }
+        var isFull: Bool { isClosed || places.count == limits.batch }
 
+        /// - Parameter alone: Whether no other goes with it.
         /// - Returns: whether the upload fits.
-        mutating func take(_ upload: Upload, at place: Int) -> Bool {
-            if isFull || !places.isEmpty && bytes + upload.bytes > limits.batchBytes { return false }
-            // However large the first one is, small ones go with it.
-            bytes += places.isEmpty ? min(upload.bytes, limits.batchBytes / 2) : upload.bytes
+        mutating func take(_ upload: Upload, at place: Int, alone: Bool = false) -> Bool {
+            let more = upload.changeset.operations.count
+            if isFull { return false }
+            if !places.isEmpty,
+                alone || bytes + upload.bytes > limits.batchBytes || operations + more > limits.batchOperations
+            {
+                return false
+            }
+            bytes += upload.bytes
+            operations += more
             places.append(place)
+            isClosed = alone
             return true
         }
     }

@@ -14,6 +14,9 @@ struct UploadMetrics: Sendable {
     let heldBack = Counter(
         label: "document_store_uploads_held_back_total",
         help: "Changesets that were refused because those of their user cost too much.")
+    let asides = Counter(
+        label: "document_store_upload_asides_total",
+        help: "Batches that were committed beside their lane: they are large, or their users' changesets cost much.")
     let held = Counter(
         label: "document_store_uploads_held_total",
         help: "Attempts to commit a changeset that failed because the database needs repair.")

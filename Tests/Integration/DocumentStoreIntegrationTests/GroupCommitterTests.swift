@@ -1,6 +1,8 @@
 import DocumentModel
 import DocumentStore
 import EventLoop
+import Lifecycle
+import Logging
 import SyncEngine
 import Testing
 
@@ -41,6 +43,78 @@ struct GroupCommitterTests {
             let order = answered.withLock { $0 }
             #expect(order.firstIndex(of: "s").map { $0 <= 1 } == true, "\(order)")
             #expect(order.filter { $0 != "s" } == (1...7).map { "l\($0)" }, "\(order)")
+        }
+    }
+
+    @Test func `large changesets are committed one at a time, and others in their lane meanwhile`() async throws {
+        try await StoreFixture.with { fixture in
+            let large = (1...4).map { Partition.conversation("large\($0)") }, quiet = Partition.conversation("quiet")
+            for partition in large { try await fixture.grant(to: "eve", in: partition) }
+            try await fixture.grant(in: quiet)
+            let committer = GroupCommitter(store: fixture.store, limits: .init(lanes: 1))
+            let run = Task { try await committer.run() }
+            defer { run.cancel() }
+            let answered = Locked<[String]>([])
+            @Sendable func commit(_ version: Int64, _ operations: [Operation], _ partition: Partition, _ name: String)
+                async throws
+            {
+                let result = try await committer.commit(
+                    .of(version, operations, user: "eve", device: "eve", in: partition), app: StoreFixture.app)
+                #expect(result.acknowledgement != nil, "\(name): \(result)")
+                answered.withLock { $0.append(name) }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (number, partition) in large.enumerated() {
+                    let inserts = (0..<20_000).map { Operation.insert("\(number)-\($0)", in: partition) }
+                    group.addTask { try await commit(1, inserts, partition, "\(number)") }
+                    try await Task.sleep(for: .milliseconds(10))
+                    // A small one of the same device stays behind it.
+                    group.addTask {
+                        try await commit(2, [.insert("\(number)-after", in: partition)], partition, "\(number)s")
+                    }
+                }
+                var times: [Duration] = []
+                while answered.withLock({ $0.count }) < 8 {
+                    let start = ContinuousClock.now
+                    let version = Int64(times.count + 1)
+                    _ = try await committer.commit(
+                        .of(version, [.insert("n\(version)", in: quiet)], in: quiet), app: StoreFixture.app)
+                    times.append(ContinuousClock.now - start)
+                }
+                try await group.waitForAll()
+                #expect(times.count >= 8, "\(times)")
+                // One that isn't decided aside, or not beside its lane, takes longer than this by itself.
+                #expect(times.sorted()[times.count * 9 / 10] < .milliseconds(500), "\(times)")
+                for number in 0..<4 {
+                    let order = answered.withLock { $0 }
+                    let first = try #require(order.firstIndex(of: "\(number)"))
+                    let second = try #require(order.firstIndex(of: "\(number)s"))
+                    #expect(first < second, "\(order)")
+                }
+            }
+        }
+    }
+
+    @Test func `large changesets that wait when the committer stops are committed`() async throws {
+        try await StoreFixture.with { fixture in
+            let partitions = (1...3).map { Partition.conversation("large\($0)") }
+            for partition in partitions { try await fixture.grant(in: partition) }
+            let committer = GroupCommitter(store: fixture.store, limits: .init(largeOperations: 100))
+            let group = ServiceGroup(services: [committer], logger: Logger(label: "test"))
+            let run = Task { try await group.run() }
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for (number, partition) in partitions.enumerated() {
+                    tasks.addTask {
+                        let inserts = (0..<5_000).map { Operation.insert("\(number)-\($0)", in: partition) }
+                        let result = try await committer.commit(.of(1, inserts, in: partition), app: StoreFixture.app)
+                        #expect(result.acknowledgement != nil, "\(result)")
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(100))
+                group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            try await run.value
         }
     }
 
