@@ -198,7 +198,7 @@ public actor FunctionHostPool: LoopActor, Service {
                 place(on: host, isAlone: isAlone)
                 return host
             }
-            makeWay(for: app, isAlone: isAlone)
+            makeWay(for: bundle, isAlone: isAlone)
             try await waitForChange(app)
         }
     }
@@ -304,11 +304,17 @@ public actor FunctionHostPool: LoopActor, Service {
 
     /// Lets a host get no more calls, so that it ends for an app that has none, or a call that needs one for itself, and no process is
     /// free. The app with the most hosts gives up the one that has the fewest calls.
-    private func makeWay(for app: ExactText, isAlone: Bool) {
-        guard isAlone || !hosts.contains(where: { $0.bundle.app.hasSameBytes(as: app.text) }) else { return }
+    ///
+    /// An app's own hosts that take no more calls don't count: a call in one of them may wait for the call that needs another.
+    private func makeWay(for bundle: FunctionBundle, isAlone: Bool) {
+        func isOwn(_ host: FunctionHost) -> Bool { host.bundle.app.hasSameBytes(as: bundle.app) }
+        let takesMore = hosts.contains { host in
+            isOwn(host) && host.bundle.version == bundle.version && !host.assumeIsolated { $0.isDraining }
+        }
+        guard isAlone || !takesMore else { return }
         // As many as there are apps that wait.
-        let ending = hosts.count { $0.assumeIsolated { $0.isDraining } }
-        guard ending < Set(waiters.map(\.app)).union([app]).count else { return }
+        let ending = hosts.count { host in !isOwn(host) && host.assumeIsolated { $0.isDraining } }
+        guard ending < Set(waiters.map(\.app)).union([ExactText(bundle.app)]).count else { return }
         let others = hosts.filter { host in host.assumeIsolated { !$0.isDraining && !$0.isAlone } }
         let counts = Dictionary(grouping: others) { ExactText($0.bundle.app) }.mapValues(\.count)
         let chosen = others.max { a, b in

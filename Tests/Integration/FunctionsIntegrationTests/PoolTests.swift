@@ -89,6 +89,48 @@ import Testing
         }
     }
 
+    @Test func `a call in a process that takes no more calls can wait for another call of its app`() async throws {
+        try await PoolFixture.with(hosts: 2) { fixture in
+            let source = """
+                exports = async what => {
+                  if (what === "ask") {
+                    return context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
+                  }
+                  if (what === "sleep") await new Promise(done => setTimeout(done, 200));
+                  return 1;
+                };
+                """
+            let asks = Locked(false), mayAsk = Locked(false), isOver = Locked(false)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let answer = try await fixture.run(source, ["ask"], app: "outer") { _ in
+                        asks.withLock { $0 = true }
+                        while !mayAsk.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(5)) }
+                        return .success((try? await fixture.run(source, ["answer"], app: "outer")) ?? .null)
+                    }
+                    #expect(answer.intValue == 1)
+                }
+                try await eventually("the outer call runs") { asks.withLock { $0 } }
+                // This app always has calls in the other process.
+                for _ in 0..<4 {
+                    group.addTask {
+                        while !isOver.withLock({ $0 }) { _ = try await fixture.run(source, ["sleep"], app: "busy") }
+                    }
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                // The outer call's process takes no more calls, for a third app's sake, which gets the place of either.
+                group.addTask { _ = try await fixture.run(source, [], app: "third") }
+                try await Task.sleep(for: .milliseconds(100))
+                let start = ContinuousClock.now
+                mayAsk.withLock { $0 = true }
+                for _ in 0..<2 { try await group.next() }  // the outer call and the third app's
+                #expect(ContinuousClock.now - start < .seconds(10))
+                isOver.withLock { $0 = true }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     /// Waits for something that never happens.
     private static let hanging = """
         exports = () => context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
