@@ -4,8 +4,8 @@ import Logging
 
 /// A consumer of librdkafka. Calls that may block belong on its owner's own thread; the others are safe on any thread.
 ///
-/// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; `assigned`, `topicNames` and `isClosed` belong to
-/// the thread that polls and closes.
+/// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; `assigned`, `topicNames`, `isClosed` and
+/// `wasAssigned` belong to the thread that polls and closes.
 final class RDKafkaConsumer: @unchecked Sendable {
     enum Event {
         case message(KafkaMessage)
@@ -28,6 +28,8 @@ final class RDKafkaConsumer: @unchecked Sendable {
     private var assigned: [KafkaTopicPartition] = []
     private var topicNames: [OpaquePointer: String] = [:]
     private var isClosed = false
+    /// Whether the group's leader has assigned partitions, maybe none.
+    private var wasAssigned = false
 
     init(settings: [String: String], logger: Logger) throws(KafkaError) {
         let events =
@@ -87,6 +89,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     /// Accepts the partitions that the group's leader assigned. Must be called once for each `assign` event.
     func accept(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
+        wasAssigned = true
         let list = partitions.map { ($0, Self.invalidOffset) }
         if isCooperative {
             try check("assign", withList(list) { rd_kafka_incremental_assign(handle.pointer, $0) })
@@ -301,8 +304,9 @@ final class RDKafkaConsumer: @unchecked Sendable {
             isClosed = true
             return shared.leave(queue)
         }
-        if let error = rd_kafka_consumer_close_queue(handle.pointer, queue) { rd_kafka_error_destroy(error) }
         let end = ContinuousClock.now + deadline
+        awaitAssignment(until: min(end, ContinuousClock.now + Self.longestJoin))
+        if let error = rd_kafka_consumer_close_queue(handle.pointer, queue) { rd_kafka_error_destroy(error) }
         while rd_kafka_consumer_closed(handle.pointer) == 0, ContinuousClock.now < end {
             guard let native = rd_kafka_queue_poll(queue, 50) else { continue }
             defer { rd_kafka_event_destroy(native) }
@@ -319,6 +323,29 @@ final class RDKafkaConsumer: @unchecked Sendable {
         isClosed = true
         rd_kafka_queue_destroy(queue)
         handle.destroy()
+    }
+
+    /// The longest time for which closing waits for a group's first assignment. Brokers delay a new group's first one by 3 s
+    /// (`group.initial.rebalance.delay.ms`).
+    private static let longestJoin = Duration.seconds(5)
+
+    /// Waits for the first assignment if this member has joined its group. librdkafka before 2.3 ends the process when a member leaves
+    /// between the two (confluentinc/librdkafka#4312).
+    private func awaitAssignment(until end: ContinuousClock.Instant) {
+        while !wasAssigned, isMember, ContinuousClock.now < end {
+            guard let native = rd_kafka_queue_poll(queue, 50) else { continue }
+            defer { rd_kafka_event_destroy(native) }
+            guard case .assign(let partitions) = event(native) else { continue }
+            // Closing releases them. If this fails, so does the member's leaving, and the broker ends its membership later.
+            do { try accept(partitions) } catch { return }
+        }
+    }
+
+    /// Whether the group's coordinator has given this consumer a member id.
+    private var isMember: Bool {
+        guard let id = rd_kafka_memberid(handle.pointer) else { return false }
+        defer { rd_kafka_mem_free(handle.pointer, id) }
+        return id.pointee != 0
     }
 
     deinit {

@@ -52,6 +52,26 @@ import Testing
         }
     }
 
+    /// librdkafka before 2.3 ends the process when a member leaves after it has joined and before its first assignment.
+    @Test func `a member can leave at any time while it joins its group`() async throws {
+        try await KafkaFixture.with { kafka in
+            let topic = try await kafka.topic(partitions: 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let options = KafkaConsumerOptions(
+                            group: "\(kafka.prefix)-\(number / 2)", sessionTimeout: kafka.sessionTimeout)
+                        try await kafka.withConsumer(options) { consumer in
+                            try await consumer.subscribe(to: [topic])
+                            try await Task.sleep(for: .milliseconds(number * 200))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func `partitions move to a second member without being read twice`() async throws {
         try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 4)

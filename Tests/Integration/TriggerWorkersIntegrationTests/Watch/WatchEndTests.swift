@@ -156,13 +156,11 @@ import TriggerWorkers
                 return nil
             }
         }
-        // Until its consumers have partitions, of which nothing tells. A member that ends after it has joined, and before that, makes
-        // librdkafka before 2.3 end the process (confluentinc/librdkafka#4312).
-        try await Task.sleep(for: .seconds(10))
         let start = ContinuousClock.now
         let stopped = Task { try await worker.stop() }
         #expect(try await client.endCode() == "MaintenanceInProgress")
         try await stopped.value
-        #expect(ContinuousClock.now - start < .seconds(10))
+        // Its consumers may have joined their groups just now, and have no partitions yet.
+        #expect(ContinuousClock.now - start < .seconds(15))
     }
 }
