@@ -164,7 +164,7 @@ let libraries: [Target] = [
             "Lifecycle",
             "Logging",
             "Postgres", "Redis", "Secrets", "ServiceBootstrap", "SyncEngine",
-        ], embedding: ["Migrations"]),
+        ], embedding: ["Counts/Scripts", "Migrations"]),
     library(
         "AppDeployment",
         [
@@ -440,8 +440,10 @@ let benchmarkTargets: [Target] =
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
-                "EventLoop", "HTTPClient", "HTTPServer", "JavaScript", "Kafka", "Lifecycle", "LocalEngines", "Logging",
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "Csodium", "DocumentModel",
+                "DocumentStore",
+                "Dumps", "EventLoop", "HTTPClient", "HTTPServer", "JavaScript", "Kafka", "Lifecycle", "LocalEngines",
+                "Logging",
                 "Metrics", "Postgres", "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]

@@ -10,6 +10,12 @@ extension RuleUser {
             identities: claims.identities)
     }
 
+    /// Whether all that the user has signed in with is an anonymous account.
+    public var isAnonymous: Bool {
+        !identities.isEmpty
+            && identities.allSatisfy { $0["provider_type"]?.stringValue?.hasSameBytes(as: "anon-user") == true }
+    }
+
     /// The user as described in a request to the permissions service.
     public var claims: Document {
         [

@@ -130,7 +130,7 @@ public enum AuthServer {
                     support: support,
                     redirects: RedirectSignIn(
                         accounts: accounts, signIn: signIn, budget: budget, proofs: proofs, logger: logger),
-                    address: address), address: address, syncURL: configuration[AuthKeys.syncURL]),
+                    sessions: sessions, address: address), address: address, syncURL: configuration[AuthKeys.syncURL]),
             session: SessionRoutes(
                 support: support, accounts: accounts, sessions: sessions, users: users, budget: budget, metrics: metrics
             ),
@@ -146,7 +146,8 @@ public enum AuthServer {
                         client: engines.postgres, keys: engines.keys, loop: loop, operator: name,
                         hosting: engines.hosting, clock: clock, wakeOutbox: { outbox.wake() }, recording: recording,
                         publish: { send in try await send(engines.events) })
-                }, wakeOutbox: { audit.wake() }, metrics: metrics, logger: logger)
+                }, wakeOutbox: { audit.wake() }, budget: AuditBudget(counts: counts.counts), metrics: metrics,
+                logger: logger)
         ).add(to: &context.router)
         context.http.cors = cors(engines.apps, engines.hosting)
         context.readiness.add("signing-keys") { try keys.check() }
@@ -170,6 +171,8 @@ public enum AuthServer {
         var policy = CORSPolicy(apps: apps, hosting: hosting)
         let ofApps = policy.allowedOrigins
         policy.allowedOrigins = { $0.route == RedirectRoutes.callback ? .any : await ofApps($0) }
+        policy.allowsCredentials = { RedirectRoutes.isCall($0) }
+        policy.exposedHeaders = [RedirectRoutes.locationHeader]
         return policy
     }
 }

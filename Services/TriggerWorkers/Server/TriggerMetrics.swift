@@ -17,6 +17,9 @@ enum TriggerMetrics {
         dimensions: ["reason"])
     static let watchedBytes = Gauge(
         label: "trigger_worker_watch_waiting_bytes", help: "Bytes of the changes that wait for streams.")
+    static let throttleFailures = Counter(
+        label: "trigger_worker_throttle_failures_total",
+        help: "Calls of endpoints and webhooks that Redis couldn't count.")
     static let expirations = Counter(
         label: "trigger_worker_presence_expirations_total", help: "Devices whose presence lease ran out.")
     static let presenceWithoutDocument = Counter(

@@ -66,8 +66,12 @@ public enum TriggerWorkersServer {
             logs: logs)
         let call = FunctionCallRoute(
             apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)
+        let counts = SharedCounts(redis: engines.redis, prefix: "\(engines.pool):endpoint-calls:", logger: logger) {
+            TriggerMetrics.throttleFailures.increment()
+        }
         let run = EndpointRun(
-            access: engines.access, functions: clientFunctions, limits: EndpointLimits(context.configuration))
+            access: engines.access, functions: clientFunctions,
+            limits: EndpointLimits(counts: counts, context.configuration))
         let endpoint = EndpointRoute(apps: engines.apps, run: run)
         let webhook = WebhookRoute(apps: engines.apps, run: run)
         for method in EndpointRun.methods {

@@ -80,6 +80,15 @@ import Testing
         // Another endpoint, of which the address is counted; also wrong secrets are.
         try await refused(nil, "/query?secret=wrong", after: 60)
         #expect(try await call(nil, "/json").0 == 200)
+        // In Redis, where all workers count.
+        let keys = try await fixture.redis.command(["KEYS", "\(fixture.pool):endpoint-calls:*\(app.id)*"]).array ?? []
+        #expect(keys.count >= 5)
+        // Who doesn't know the secret takes nothing of what all callers of the endpoint have.
+        #expect(!keys.contains { $0.string?.hasSuffix("endpoint\0\(app.id)\0endpoint GET /query") == true })
+        for key in keys {
+            // -1 would mean that it stays for ever.
+            #expect(try await fixture.redis.command(["PTTL", key.string ?? ""]).int != -1)
+        }
     }
 
     @Test func `a function gets query, headers, body and request, and needs no token as the system`() async throws {

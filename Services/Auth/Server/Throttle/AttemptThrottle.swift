@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import ServiceEngines
 
 /// Slows down guessing: attempts are counted, and each one beyond a free number makes the next wait twice as long. A success is not
 /// counted in the end.
@@ -64,13 +65,13 @@ struct AttemptThrottle: Sendable {
 
     /// Subtracts an attempt that succeeded from the counts.
     func succeeded(_ kind: Kind, app: String, subject: String, caller: Caller) async throws {
-        try await store.run(
+        try await store.counts.run(
             Self.successScript, keys: counts(kind, app: app, subject: subject, caller: caller).map(\.key))
     }
 
     /// Deletes the counts of an account from all addresses: its owner has proven otherwise who they are.
     func forgive(_ kind: Kind, app: String, subject: String) async throws {
-        try await store.run(Self.forgiveScript, keys: [accountKey(kind, app, subject)])
+        try await store.counts.run(Self.forgiveScript, keys: [accountKey(kind, app, subject)])
     }
 
     private func accountKey(_ kind: Kind, _ app: String, _ subject: String) -> String {
@@ -97,7 +98,7 @@ struct AttemptThrottle: Sendable {
 
     private static func digest(_ text: String) -> String { hexadecimal(Array(Sodium.digest(text).prefix(16))) }
 
-    private static let script = ThrottleScript(redis: RedisScript(PackageResources.attempt_lua)) {
+    private static let script = CountScript(redis: RedisScript(PackageResources.attempt_lua)) {
         counts, keys, arguments in
         let now = counts.now
         let wait = keys.map { counts[$0].until - now }.max() ?? 0
@@ -114,7 +115,7 @@ struct AttemptThrottle: Sendable {
         return 0
     }
 
-    private static let successScript = ThrottleScript(redis: RedisScript(PackageResources.success_lua)) {
+    private static let successScript = CountScript(redis: RedisScript(PackageResources.success_lua)) {
         counts, keys, _ in
         if let own = keys.first { counts.remove(own) }
         for key in keys.dropFirst() {
@@ -127,7 +128,7 @@ struct AttemptThrottle: Sendable {
         return 0
     }
 
-    private static let forgiveScript = ThrottleScript(redis: RedisScript(PackageResources.forgive_lua)) {
+    private static let forgiveScript = CountScript(redis: RedisScript(PackageResources.forgive_lua)) {
         counts, keys, _ in
         for key in keys { counts.remove(key) }
         return 0

@@ -1,6 +1,3 @@
-import EventLoop
-import Redis
-
 /// Limits calls per minute that need no account and create rows. A minute's worth may come at once.
 struct CallBudget: Sendable {
     /// The kinds of calls, each with counts of its own.
@@ -32,16 +29,10 @@ struct CallBudget: Sendable {
             }
         let base = "\(app):budget:\(kind.rawValue)"
         var counts = [
-            (key: "\(base):address:\(ClientNetwork(address).text)", rate: rates.address),
-            (key: "\(base):app", rate: rates.app),
+            (key: "\(base):address:\(ClientNetwork(address).text)", perMinute: rates.address),
+            (key: "\(base):app", perMinute: rates.app),
         ]
-        if let session { counts.append((key: "\(base):session:\(session)", rate: self.session)) }
-        try await store.require(
-            Self.script, keys: counts.map(\.key), arguments: counts.map(\.rate), "too many calls")
-    }
-
-    private static let script = ThrottleScript(redis: RedisScript(PackageResources.budget_lua)) {
-        counts, keys, arguments in
-        counts.spend(zip(keys, arguments).map { ($0, $1) })
+        if let session { counts.append((key: "\(base):session:\(session)", perMinute: self.session)) }
+        try await store.require(counts, "too many calls")
     }
 }

@@ -55,9 +55,12 @@ struct EndpointRun: Sendable {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(target.endpoint.functionName)'")
         }
         let caller = function.runsAsCaller ? try request.caller(of: app.id, access: access) : nil
-        // Before the secret is compared, so that guesses are limited, too.
-        try limits.spend(app: app.id, endpoint: target.name, user: caller?.id, request)
-        try EndpointValidation(app: app.definition).check(request, target.endpoint)
+        var refusal: HTTPError?
+        do { try EndpointValidation(app: app.definition).check(request, target.endpoint) } catch { refusal = error }
+        // Before the answer tells whether the secret is right, so that guesses are limited, too.
+        try await limits.spend(
+            app: app.id, endpoint: target.name, Self.counted(caller, request), isRefused: refusal != nil)
+        if let refusal { throw refusal }
         var user: RuleUser?
         if let caller { user = try await functions.present(caller, of: app.definition) }
         var description = request.description(service: target.service, action: target.action ?? function.name)
@@ -76,6 +79,12 @@ struct EndpointRun: Sendable {
         guard target.endpoint.respondsWithResult else { return .noContent }
         return try EndpointResponse(value: value, ignoresValue: target.ignoresValueOfResponse).response(
             isExtended: request.acceptsExtendedJSON(default: target.endpoint.returnsExtendedJSON))
+    }
+
+    /// Whose calls a call is counted with. An anonymous account costs nothing, and who has one may have many: its address is counted.
+    private static func counted(_ user: RuleUser?, _ request: HTTPRequest) -> EndpointLimits.Caller {
+        guard let user, !user.isAnonymous else { return .address(request.remoteAddress.network) }
+        return .user(user.id)
     }
 
     /// The function's first argument. A function that runs as its caller gets the user instead of the token.
