@@ -12,7 +12,8 @@ final class PasswordHasher: Sendable {
 
     private struct State {
         var queue: Queue
-        var next = 0
+        /// How much each thread has to do.
+        var loads: [Int]
         /// How long one takes on a thread, in seconds: a moving average.
         var seconds = 0.05
     }
@@ -23,7 +24,10 @@ final class PasswordHasher: Sendable {
         self.metrics = metrics
         workers = (0..<max(1, threads)).map { HashingWorker(name: "password-\($0)") }
         // An app alone gets half of the places: a thread for each.
-        state = Locked(State(queue: PasswordQueue(places: 2 * workers.count, limit: queueLimit)))
+        state = Locked(
+            State(
+                queue: PasswordQueue(places: 2 * workers.count, limit: queueLimit),
+                loads: Array(repeating: 0, count: workers.count)))
     }
 
     /// - Throws: `serviceUnavailable` when too many wait already, or memory is short; `tooManyRequests` when too many of the app or the
@@ -66,12 +70,14 @@ final class PasswordHasher: Sendable {
     ) async throws -> Result {
         let start = ContinuousClock.now
         try await begin(caller)
-        let worker = state.withLock { state in
-            state.next += 1
-            return workers[state.next % workers.count]
+        // Not in turns: while one thread is slow, the other would wait for it.
+        let index = state.withLock { state in
+            let index = state.loads.indices.min { state.loads[$0] < state.loads[$1] } ?? 0
+            state.loads[index] += 1
+            return index
         }
-        let (result, took) = await worker.run(body)
-        end(caller, took: took)
+        let (result, took) = await workers[index].run(body)
+        end(caller, on: index, took: took)
         metrics.passwordSeconds.record(ContinuousClock.now - start)
         return result
     }
@@ -104,8 +110,9 @@ final class PasswordHasher: Sendable {
         }
     }
 
-    private func end(_ caller: PasswordCaller, took: Duration) {
+    private func end(_ caller: PasswordCaller, on worker: Int, took: Duration) {
         let next = state.withLock { state in
+            state.loads[worker] -= 1
             state.seconds = 0.9 * state.seconds + 0.1 * (took / .seconds(1))
             state.queue.release(caller.app)
             var next: [CheckedContinuation<Void, Never>] = []
