@@ -30,8 +30,8 @@ public struct CORSPolicy: Sendable {
     public var headers: [String]?
     /// The response headers that a page may read.
     public var exposedHeaders: [String] = []
-    /// Whether a page may send credentials such as cookies.
-    public var allowsCredentials = false
+    /// Whether a page may send credentials such as cookies with a request, and have its browser keep those of the answer.
+    public var allowsCredentials: @Sendable (HTTPRequest) -> Bool = { _ in false }
     /// Whether the server itself refuses requests of origins that aren't listed, instead of leaving it to the browser; it always
     /// refuses such upgrades. A page of this host's own origin sends `Origin` as well, but isn't refused.
     public var refusesOthers = false
@@ -59,7 +59,7 @@ public struct CORSPolicy: Sendable {
         if !isAllowed, refuses(request, origins), !Self.isOwn(origin, request) { throw Self.refusal }
         var response = try await next(request)
         response.headers.add("Vary", "Origin")
-        if isAllowed, response.upgrade == nil { allow(origin, &response) }
+        if isAllowed, response.upgrade == nil { allow(origin, request, &response) }
         return response
     }
 
@@ -80,9 +80,9 @@ public struct CORSPolicy: Sendable {
         return origin[scheme.upperBound...].utf8.elementsEqual(host.utf8)
     }
 
-    private func allow(_ origin: String, _ response: inout HTTPResponse) {
+    private func allow(_ origin: String, _ request: HTTPRequest, _ response: inout HTTPResponse) {
         response.headers["Access-Control-Allow-Origin"] = origin
-        if allowsCredentials { response.headers["Access-Control-Allow-Credentials"] = "true" }
+        if allowsCredentials(request) { response.headers["Access-Control-Allow-Credentials"] = "true" }
         if !exposedHeaders.isEmpty {
             response.headers["Access-Control-Expose-Headers"] = exposedHeaders.joined(separator: ", ")
         }
@@ -90,7 +90,7 @@ public struct CORSPolicy: Sendable {
 
     private func preflight(_ request: HTTPRequest, _ origin: String) -> HTTPResponse {
         var response = HTTPResponse.noContent
-        allow(origin, &response)
+        allow(origin, request, &response)
         response.headers["Access-Control-Allow-Methods"] = methods.map(\.rawValue).joined(separator: ", ")
         let wanted = headers?.joined(separator: ", ") ?? request.headers["access-control-request-headers"]
         response.headers["Access-Control-Allow-Headers"] = wanted

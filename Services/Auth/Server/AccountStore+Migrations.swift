@@ -12,5 +12,6 @@ extension AccountStore {
             (5, "redirects", PackageResources._005_redirects_sql),
             (6, "push-registrations", PackageResources._006_push_registrations_sql),
             (7, "administration", PackageResources._007_administration_sql),
+            (8, "redirect-links", PackageResources._008_redirect_links_sql),
         ])
 }

@@ -23,6 +23,14 @@ final class Browser: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
 
     /// Gets a page without following its redirect.
     func get(_ text: String, form: String? = nil) async throws -> (status: Int, location: String?, json: Value) {
+        let (response, json) = try await send(text, form: form)
+        return (response.statusCode, response.value(forHTTPHeaderField: "Location"), json)
+    }
+
+    /// Requests something without following a redirect.
+    func send(
+        _ text: String, method: String? = nil, form: String? = nil, headers: [String: String] = [:]
+    ) async throws -> (response: HTTPURLResponse, json: Value) {
         guard let url = URL(string: text) else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
         if let form {
@@ -31,6 +39,8 @@ final class Browser: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
             request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
             request.setValue("https://issuer.example", forHTTPHeaderField: "Origin")
         }
+        if let method { request.httpMethod = method }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
         if !cookies.isEmpty { request.setValue(cookies.joined(separator: "; "), forHTTPHeaderField: "Cookie") }
         let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
         defer { session.finishTasksAndInvalidate() }
@@ -40,7 +50,7 @@ final class Browser: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
             cookies.append(String(cookie.prefix { $0 != ";" }))
         }
         let json = (try? ExtendedJSON.parse(Array(data))) ?? .null  // null fails every expectation
-        return (response.statusCode, response.value(forHTTPHeaderField: "Location"), json)
+        return (response, json)
     }
 
     /// The URL that begins a sign-in.

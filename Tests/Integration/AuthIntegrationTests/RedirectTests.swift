@@ -159,9 +159,6 @@ import Testing
                 try browser.loginURL("oidc-acme", redirect: redirect, state: "s"))
             #expect(answer.status == 400 && answer.json["error_code"] == "InvalidParameter", "\(redirect)")
         }
-        let link = try await browser.get(
-            try browser.loginURL("oidc-acme", redirect: Self.page, state: "s") + "&link=true")
-        #expect(link.json["error_code"] == "BadRequest")
         let other = try await browser.get(try browser.loginURL("anon-user", redirect: Self.page, state: "s"))
         #expect(other.json["error_code"] == "BadRequest")
         let device = try await browser.get(

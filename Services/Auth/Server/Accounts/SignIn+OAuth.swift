@@ -20,7 +20,7 @@ extension SignIn {
             linking: linking, client: client)
     }
 
-    /// Signs in at the end of a sign-in by redirects.
+    /// Signs in, or links the identity, at the end of the way by redirects.
     ///
     /// - Parameter user: the field `user` of the identity provider's form.
     func signIn(
@@ -30,10 +30,23 @@ extension SignIn {
             guard let settings = OAuthSettings(provider) else {
                 throw AuthError(.authProviderNotFound, "the app's provider has changed")
             }
+            var linking: TokenClaims?
+            if let begun = begun.linking { linking = try await claims(of: begun, app: app) }
             let given = settings.issuer == .apple ? try user.map { try AppleUser($0).profile } : nil
             return try await byOAuth(
-                provider, settings, .redirectedCode(code, begun, given: given ?? Document()), app: app, linking: nil,
+                provider, settings, .redirectedCode(code, begun, given: given ?? Document()), app: app,
+                linking: linking,
                 client: client)
         }
+    }
+
+    /// The user who links an identity, if the session in which that was begun still lives.
+    private func claims(of begun: RedirectRow.Linking, app: DeployedApp) async throws -> TokenClaims {
+        let now = accounts.clock.seconds
+        let claims = TokenClaims(
+            session: begun.session, user: begun.user, device: "", app: app.id, type: .access, issuedAt: now,
+            expiresAt: now)
+        _ = try await sessions.user(of: claims)
+        return claims
     }
 }

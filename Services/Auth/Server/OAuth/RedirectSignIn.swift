@@ -4,8 +4,8 @@ import AppRegistry
 import DocumentModel
 import Logging
 
-/// Signing in by redirects: to the identity provider's page, back to auth with a code, and on to the app's page with the tokens
-/// (OpenID Connect Core §3.1, PKCE of RFC 7636).
+/// Signing in by redirects, or linking an identity to a user who is signed in: to the identity provider's page, back to auth with a code,
+/// and on to the app's page with the tokens (OpenID Connect Core §3.1, PKCE of RFC 7636).
 ///
 /// What a sign-in began with is kept in Postgres for ten minutes, and used once: the nonce that its ID token must have, and the secret
 /// that its code belongs to. It is bound to the browser that began it by a cookie, so that no page can end somebody else's sign-in.
@@ -41,10 +41,11 @@ struct RedirectSignIn: Sendable {
     ///   - redirect: the app's page for the result.
     ///   - state: what the app's page gets back, and recognizes its own sign-in by.
     ///   - callback: auth's own URL for the code, which the identity provider knows.
+    ///   - linking: the user who gets the identity; `nil` signs in as the user who has it.
     /// - Throws: `invalidParameter` for a page that the provider's `redirect_uris` don't name.
     func begin(
         _ providerName: String, redirect: String, state clientState: String, device: Document, callback: String,
-        app: DeployedApp, origin: CallOrigin
+        linking: TokenClaims?, app: DeployedApp, origin: CallOrigin
     ) async throws -> Departure {
         let provider = try app.provider(providerName)
         guard let settings = OAuthSettings(provider) else {
@@ -63,7 +64,8 @@ struct RedirectSignIn: Sendable {
             app: app.id, provider: provider.name, browserHash: Sodium.digest(cookie.value),
             nonce: hexadecimal(Sodium.randomBytes(16)), verifier: hexadecimal(Sodium.randomBytes(32)),
             callback: callback, redirect: redirect, clientState: clientState, device: device,
-            expiresAt: accounts.clock.now() + Self.lifetime * 1000)
+            expiresAt: accounts.clock.now() + Self.lifetime * 1000,
+            linking: linking.map { RedirectRow.Linking(user: $0.user, session: $0.session) })
         let location = try await IssuerFailure(app: app, logger: logger).translating {
             try await self.location(settings, begun, state: state)
         }
@@ -119,6 +121,7 @@ struct RedirectSignIn: Sendable {
                 credentials: ["options": ["device": .document(begun.device)]], origin: origin)
             let grant = try await signIn.signIn(
                 code: code, user: answer("user"), begun: begun, app: app, client: client)
+            if begun.linking != nil { result.append(("_baas_link", "ok")) }
             result.append(
                 (
                     "_baas_ua",

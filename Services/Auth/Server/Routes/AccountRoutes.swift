@@ -45,9 +45,7 @@ struct AccountRoutes: Sendable {
     private func enter(_ request: HTTPRequest) async throws -> HTTPResponse {
         let app = try support.app(request)
         let provider = try request.parameters.require("provider")
-        let link = request.query["link"] ?? "false"
-        guard ["true", "false"].contains(link) else { throw AuthError(.invalidParameter, "link is true or false") }
-        let linking = link == "true" ? try support.claims(request, .access, app: app.id) : nil
+        let linking = try request.linksIdentity ? support.claims(request, .access, app: app.id) : nil
         if let linking { _ = try await signIn.sessions.user(of: linking) }
         let grant = try await signIn.signIn(
             provider, credentials: try support.body(request), app: app, linking: linking,

@@ -2,11 +2,15 @@ import DocumentModel
 import Foundation
 import HTTPServer
 
-/// Signing in by redirects, as App Services' SDK for browsers does: `GET …/login` leads to the identity provider's page, which leads back to
-/// `callback`, and that to the app's page.
+/// Signing in and linking by redirects, as App Services' SDK for browsers does: `GET …/login` leads to the identity provider's page, which
+/// leads back to `callback`, and that to the app's page.
+///
+/// A page can't give its user's token to a browser that goes to another page. So it links by a call (`link=true`), whose answer says in a
+/// header where the browser is to go (`providerRedirectHeader=true`), and has the cookie.
 struct RedirectRoutes: Sendable {
     let support: RouteSupport
     let redirects: RedirectSignIn
+    let sessions: Sessions
     let address: PublicAddress
 
     /// The path of the codes, which each identity provider has to know.
@@ -27,19 +31,52 @@ struct RedirectRoutes: Sendable {
         }
     }
 
+    /// The full template of the route that begins.
+    static let login = "/api/client/v2.0/app/:app/auth/providers/:provider/login"
+    /// The header of an answer to a call.
+    static let locationHeader = "X-Baas-Location"
+
+    /// Whether a page begins by a call, whose answer it reads, and whose cookie its browser is to keep.
+    static func isCall(_ request: HTTPRequest) -> Bool {
+        request.route == login && request.query["providerRedirectHeader"] == "true"
+    }
+
     private func begin(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard request.query["link"] != "true" else {
-            throw AuthError(
-                .badRequest, "an identity is linked with POST, and an ID token, a code or an access token")
-        }
+        let app = try support.app(request)
+        let linking = try request.linksIdentity ? support.claims(request, .access, app: app.id) : nil
         guard let redirect = request.query["redirect"] else {
             throw AuthError(.missingParameter, "redirect is missing")
+        }
+        if let linking {
+            try Self.check(request, redirect)
+            _ = try await sessions.user(of: linking)
         }
         let departure = try await redirects.begin(
             try request.parameters.require("provider"), redirect: redirect, state: request.query["state"] ?? "",
             device: try Self.device(request.query["device"]), callback: address.base(of: request) + Self.callback,
-            app: try support.app(request), origin: support.origin(request))
-        return found(departure.location, cookie: departure.cookie, lifetime: RedirectSignIn.lifetime, request)
+            linking: linking, app: app, origin: support.origin(request))
+        var answer = found(departure.location, cookie: departure.cookie, lifetime: RedirectSignIn.lifetime, request)
+        if Self.isCall(request) {
+            answer.status = 200
+            answer.headers["Location"] = nil
+            answer.headers[Self.locationHeader] = departure.location
+        }
+        return answer
+    }
+
+    /// A page of another site can't have a visitor's identity linked to an account of its own: only one of the same origin as the page that
+    /// gets the result can begin.
+    private static func check(_ request: HTTPRequest, _ redirect: String) throws(AuthError) {
+        guard isCall(request) else {
+            throw AuthError(.invalidParameter, "an identity is linked with providerRedirectHeader=true")
+        }
+        guard let origin = request.headers["origin"] else { return }
+        let next = redirect.utf8.dropFirst(origin.utf8.count).first
+        guard redirect.startsWithBytes(of: origin),
+            next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
+        else {
+            throw AuthError(.domainNotAllowed, "redirect must be a page of the origin that links")
+        }
     }
 
     private func end(_ request: HTTPRequest, _ answer: HTTPQuery) async throws -> HTTPResponse {

@@ -73,6 +73,19 @@ struct RouteSupport: Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// Whether a sign-in links its identity to the user whose access token is shown.
+    var linksIdentity: Bool {
+        get throws(AuthError) {
+            switch query["link"] {
+            case nil, "false": false
+            case "true": true
+            default: throw AuthError(.invalidParameter, "link is true or false")
+            }
+        }
+    }
+}
+
 extension Sessions.Grant {
     /// The answer to a sign-in.
     var document: Document {

@@ -20,6 +20,14 @@ struct RedirectRow: Sendable {
     var device: Document
     /// Milliseconds since 1970.
     var expiresAt: Int64
+    /// Who gets the identity; `nil` for a sign-in.
+    var linking: Linking?
+
+    /// A user who links an identity, and the session in which that was begun.
+    struct Linking: Sendable {
+        var user: String
+        var session: String
+    }
 }
 
 extension AccountTables {
@@ -28,13 +36,14 @@ extension AccountTables {
             """
             INSERT INTO partita.auth_redirects
                 (state_hash, app, provider, browser_hash, nonce, verifier, callback, redirect, client_state, device,
-                 expires_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                 expires_at, link_user, link_session)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
             """,
             [
                 .bytea(stateHash), .text(row.app), .text(row.provider), .bytea(row.browserHash), .text(row.nonce),
                 .text(row.verifier), .text(row.callback), .text(row.redirect), .text(row.clientState),
                 .json(ExtendedJSON.print(.document(row.device))), .int(row.expiresAt),
+                PostgresValue(row.linking?.user), PostgresValue(row.linking?.session),
             ])
     }
 
@@ -44,14 +53,16 @@ extension AccountTables {
             """
             DELETE FROM partita.auth_redirects WHERE state_hash = $1 AND expires_at > $2
             RETURNING app, provider, browser_hash, nonce, verifier, callback, redirect, client_state, device::text,
-                expires_at
+                expires_at, link_user, link_session
             """, [.bytea(stateHash), .int(now)]
         ).decode(
-            (String, String, [UInt8], String, String, String, String, String, String, Int64).self)
-        return try rows.first.map {
-            RedirectRow(
-                app: $0.0, provider: $0.1, browserHash: $0.2, nonce: $0.3, verifier: $0.4, callback: $0.5,
-                redirect: $0.6, clientState: $0.7, device: try ExtendedJSON.parseDocument($0.8), expiresAt: $0.9)
+            (String, String, [UInt8], String, String, String, String, String, String, Int64, String?, String?).self)
+        return try rows.first.map { row in
+            let linking = row.10.flatMap { user in row.11.map { RedirectRow.Linking(user: user, session: $0) } }
+            return RedirectRow(
+                app: row.0, provider: row.1, browserHash: row.2, nonce: row.3, verifier: row.4, callback: row.5,
+                redirect: row.6, clientState: row.7, device: try ExtendedJSON.parseDocument(row.8),
+                expiresAt: row.9, linking: linking)
         }
     }
 }
