@@ -8,7 +8,7 @@ enum Registry {
         commitToAck, commitToDevice, ackedWrites, tenWriters, sharedWrites, fanOut,
         quietConversation, busyConversation, manyConversations,
         firstSync, largeFirstSync, resumes,
-        functionCalls, functionsWaiting, triggerEvents, triggerWrites,
+        functionCalls, functionsWaiting, triggerEvents, triggerWrites, appDeployments, signIns,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint,

@@ -14,6 +14,11 @@ struct RunningSystem: Sendable {
     /// The path of calls of functions.
     static let callPath = "/api/client/v2.0/app/\(app)/functions/call"
 
+    /// The password of every user.
+    static let password = "a long password"
+
+    /// The data directory, by which the tool finds the system.
+    let directory: String
     let gatewayPort: Int
     /// The port of the trigger workers.
     var functionsPort: Int { gatewayPort + 1 }
@@ -65,31 +70,56 @@ struct RunningSystem: Sendable {
             }
             try await Task.sleep(for: .milliseconds(50))  // readiness has no event to wait for
         }
-        return try await signUp(authURL: "http://127.0.0.1:\(port)", gatewayPort: port + 2)
-    }
-
-    private static func signUp(authURL: String, gatewayPort: Int) async throws -> RunningSystem {
-        let loop = EventLoop(name: "sign-up")
-        let http = HTTPClient(loop: loop)
-        let email = "\(UUID().uuidString.lowercased())@example.com"
-        let base = "\(authURL)/api/client/v2.0/app/\(app)/auth/providers/local-userpass"
-        func post(_ path: String, _ body: Document, status: Int) async throws -> HTTPClient.Response {
-            let response = try await http.send(
-                .init(
-                    method: "POST", url: base + path, headers: [.init("Content-Type", "application/json")],
-                    body: Array(ExtendedJSON.print(body).utf8)))
-            guard response.status == status else { throw BenchmarkError("\(path): \(response.text)") }
-            return response
-        }
-        _ = try await post("/register", ["email": .string(email), "password": "a long password"], status: 201)
-        let answer = try await post("/login", ["username": .string(email), "password": "a long password"], status: 200)
+        let authURL = "http://127.0.0.1:\(port)"
+        let email = try await register(1, authURL)[0]
+        let answer = try await post(
+            signInURL(authURL), [["username": .string(email), "password": .string(password)]], status: 200)[0]
         let session = try ExtendedJSON.parseDocument(answer.body)
-        await http.shutDown()
-        await loop.shutDown()
         guard let token = session["access_token"]?.stringValue, let user = session["user_id"]?.stringValue else {
             throw BenchmarkError("no token: \(answer.text)")
         }
-        return RunningSystem(gatewayPort: gatewayPort, authURL: authURL, token: token, user: user)
+        return RunningSystem(directory: directory, gatewayPort: port + 2, authURL: authURL, token: token, user: user)
+    }
+
+    // MARK: Users
+
+    private static func provider(_ authURL: String) -> String {
+        "\(authURL)/api/client/v2.0/app/\(app)/auth/providers/local-userpass"
+    }
+
+    private static func signInURL(_ authURL: String) -> String { provider(authURL) + "/login" }
+
+    /// Where users sign in.
+    var signInURL: String { Self.signInURL(authURL) }
+
+    /// Registers further users.
+    /// - Returns: their e-mail addresses.
+    func register(_ count: Int) async throws -> [String] { try await Self.register(count, authURL) }
+
+    private static func register(_ count: Int, _ authURL: String) async throws -> [String] {
+        let emails = (0..<count).map { _ in "\(UUID().uuidString.lowercased())@example.com" }
+        _ = try await post(
+            provider(authURL) + "/register",
+            emails.map { ["email": .string($0), "password": .string(password)] }, status: 201)
+        return emails
+    }
+
+    /// Sends bodies one after the other.
+    private static func post(_ url: String, _ bodies: [Document], status: Int) async throws -> [HTTPClient.Response] {
+        let loop = EventLoop(name: "sign-up")
+        let http = HTTPClient(loop: loop)
+        var responses: [HTTPClient.Response] = []
+        for body in bodies {
+            let response = try await http.send(
+                .init(
+                    method: "POST", url: url, headers: [.init("Content-Type", "application/json")],
+                    body: Array(ExtendedJSON.print(body).utf8)))
+            guard response.status == status else { throw BenchmarkError("\(url): \(response.text)") }
+            responses.append(response)
+        }
+        await http.shutDown()
+        await loop.shutDown()
+        return responses
     }
 
     /// Connects a device of the one user that the benchmarks have. Blocks.
