@@ -58,6 +58,10 @@ public struct AppDeployments: Sendable {
         }
     }
 
+    /// Publishes events.
+    /// - Throws: also the broker's error, if it doesn't take them.
+    func send(_ events: @Sendable (EventProducer) async throws -> Void) async throws { try await publish(events) }
+
     /// Waits until every running service has a version, or none when it was removed.
     /// - Returns: the processes that don't have it when the time is over.
     func waitForServices(_ app: String, version: Int64?, limit: Duration) async throws -> [AppRegistry.LateInstance] {

@@ -26,6 +26,10 @@ public struct DeploymentError: Error, Hashable, Sendable, CustomStringConvertibl
         case triggerUnknown = "trigger-unknown"
         /// The trigger is paused already, or isn't paused.
         case triggerState = "trigger-state"
+        /// The app has no dead letter of that number, or it was replayed or discarded.
+        case deadLetterUnknown = "dead-letter-unknown"
+        /// The dead letter's event can't be published again.
+        case deadLetterKind = "dead-letter-kind"
         /// Services still run the app.
         case appInUse = "app-in-use"
         /// An export would overwrite something.

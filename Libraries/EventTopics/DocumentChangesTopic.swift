@@ -108,7 +108,7 @@ extension DocumentChangesEvent: EventPayload {
     public static let topic = Topic<DocumentChangesEvent>(
         "document-changes", "Every write to every document, and the heads of partitions.", partitions: 12,
         cleanup: .delete(after: .seconds(3 * 86_400)), key: "{app}/{partition}",
-        types: [changedType, largeType, headType], writers: [.syncGateway, .tool],
+        types: [changedType, largeType, headType], writers: [.syncGateway, .auth, .tool],
         readers: [.syncGateway, .permissions, .triggerWorkers, .mediaOffload])
 
     public var app: String {

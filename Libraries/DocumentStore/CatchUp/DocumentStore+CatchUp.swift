@@ -113,13 +113,21 @@ extension DocumentStore {
     /// Invalidates every checkpoint that devices have of the partitions: each device takes the whole state again, and keeps its own
     /// writes. This repairs devices that lack documents because of a fault of the server. Begins an epoch.
     ///
-    /// - Parameter partition: `nil` for all partitions of the app.
+    /// - Parameters:
+    ///   - partition: `nil` for all partitions of the app.
+    ///   - beforeCommit: See ``CommitHook``.
     /// - Returns: the number of partitions that are served again from the start.
-    public func serveAnew(app: String, partition: Partition? = nil) async throws -> Int {
-        let rows = try await client.query(
-            "select partita.serve_anew($1, $2)", [.text(app), partition.map { PostgresValue.text($0.text) } ?? .null])
-        guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no answer") }
-        return try row.decode(0)
+    public func serveAnew(
+        app: String, partition: Partition? = nil, beforeCommit: CommitHook? = nil
+    ) async throws -> Int {
+        try await client.withTransaction { transaction in
+            let rows = try await transaction.query(
+                "select partita.serve_anew($1, $2)",
+                [.text(app), partition.map { PostgresValue.text($0.text) } ?? .null])
+            guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no answer") }
+            try await beforeCommit?(transaction)
+            return try row.decode(0)
+        }
     }
 }
 

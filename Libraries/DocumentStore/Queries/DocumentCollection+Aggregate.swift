@@ -41,7 +41,7 @@ extension DocumentCollection {
     ) async throws {
         let collation = options.collation
         let constants = try constants(options.variables)
-        if let name = stages.last?.keys.first, name == "$out" || name == "$merge" {
+        if let name = Self.outputStage(of: stages) {
             guard case .output(_, let target)? = try pipeline(stages, variables: Set(constants.keys)).stages.last
             else { return }
             var inner = options

@@ -4,6 +4,11 @@ import QueryLanguage
 
 /// `$out` and `$merge`: writing the results of a pipeline to a collection.
 extension DocumentCollection {
+    /// The name of the stage with which a pipeline writes its results to a collection; `nil` for one that only reads.
+    public static func outputStage(of stages: [Document]) -> String? {
+        stages.last?.keys.first.flatMap { ["$out", "$merge"].containsExactly($0) ? $0 : nil }
+    }
+
     func write(_ results: [Document], by stage: String, to target: Value) async throws {
         if stage == "$out" {
             let (database, name) = try Self.collection(target, collectionKey: "coll")

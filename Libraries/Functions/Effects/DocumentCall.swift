@@ -63,6 +63,13 @@ public struct DocumentCall: Sendable {
     /// Whether the call may change documents.
     public var isWrite: Bool { !Self.reads.contains(action) }
 
+    /// Whether the call changes documents, also by the last stage of a pipeline.
+    public var changesDocuments: Bool {
+        guard action == "aggregate" else { return isWrite }
+        let stages = arguments["pipeline"]?.arrayValue?.compactMap(\.documentValue) ?? []
+        return DocumentCollection.outputStage(of: stages) != nil
+    }
+
     /// Whether the answer is a document of the collection.
     var returnsDocument: Bool { action.hasPrefix("findOne") }
 

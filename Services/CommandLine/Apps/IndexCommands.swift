@@ -1,20 +1,18 @@
+import Auth
 import DocumentModel
-import DocumentStore
 
 /// `partita index list|create|drop`.
 enum IndexCommands {
-    private static let options: [Command.Option] = [
-        Command.appOption,
-        .init("database", value: "NAME", "the database (default: the app's synced one)"), LocalConfiguration.option,
-    ]
+    private static let options: [Command.Option] =
+        [
+            Command.appOption, .init("database", value: "NAME", "the database (default: the app's synced one)"),
+        ] + AdminSession.options
 
     static let list = Command(
         name: "index list", summary: "Show a collection's indexes", parameters: ["COLLECTION"], options: options
     ) { arguments in
-        try await run(arguments) { collection in
-            for index in try await collection.listIndexes() {
-                Output.line(ExtendedJSON.print(.document(index), mode: .relaxed))
-            }
+        for index in try await run(.listIndexes, arguments)["indexes"]?.arrayValue ?? [] {
+            Output.line(ExtendedJSON.print(index, mode: .relaxed))
         }
     }
 
@@ -22,35 +20,33 @@ enum IndexCommands {
         name: "index create", summary: "Create an index, such as '{\"key\": {\"author\": 1}, \"unique\": true}'",
         parameters: ["COLLECTION", "SPECIFICATION"], options: options
     ) { arguments in
-        let model: IndexModel
+        let specification: Document
         do {
-            model = try IndexModel(
-                ExtendedJSON.parseDocument(try arguments.required("SPECIFICATION"), limits: .input))
+            specification = try ExtendedJSON.parseDocument(try arguments.required("SPECIFICATION"), limits: .input)
         } catch let error as ExtendedJSONError {
             throw UsageError("the specification is no JSON: \(error)")
         }
-        try await run(arguments) { Output.line(try await $0.createIndex(model)) }
+        let made = try await run(.createIndex, arguments, specification)
+        Output.line(made["index"]?.stringValue ?? "")
     }
 
     static let drop = Command(
         name: "index drop", summary: "Drop an index by its name, or all with *", parameters: ["COLLECTION", "NAME"],
         options: options
-    ) { arguments in
-        let name = try arguments.required("NAME")
-        try await run(arguments) { try await $0.dropIndex(name) }
-    }
+    ) { arguments in _ = try await run(.dropIndex, arguments) }
 
     private static func run(
-        _ arguments: Arguments, _ body: @Sendable @escaping (DocumentCollection) async throws -> Void
-    ) async throws {
-        let name = try arguments.required("COLLECTION")
-        let given = arguments.value("database")
-        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let (store, app) = try await tool.store(of: arguments.app)
-            guard let database = given ?? app.definition.sync?.database else {
-                throw UsageError("the app syncs no database: --database names one")
-            }
-            try await body(store.collection(name, database: database, app: app.id))
+        _ action: AdminAction, _ arguments: Arguments, _ specification: Document? = nil
+    ) async throws -> Document {
+        let query: KeyValuePairs<String, String?> = [
+            "collection": try arguments.required("COLLECTION"), "database": arguments.value("database"),
+        ]
+        let index = action == .dropIndex ? try arguments.required("NAME") : ""
+        return try await AdminSession.run(arguments) { session in
+            try await session.document(
+                AdminCall(
+                    action, ["app": try await session.app(arguments.app), "index": index], query: query,
+                    body: specification.map { Array(ExtendedJSON.print(.document($0)).utf8) }))
         }
     }
 }

@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 
 /// `partita documents aggregate`.
 enum DocumentsAggregateCommand {
@@ -9,13 +8,10 @@ enum DocumentsAggregateCommand {
         parameters: [AppDocuments.namespaceParameter, "PIPELINE"],
         options: [AppDocuments.hintOption] + AppDocuments.options
     ) { arguments in
-        let stages = try AppDocuments.stages(try arguments.required("PIPELINE"), "PIPELINE")
-        let options = AggregateOptions(hint: try AppDocuments.hint(of: arguments))
-        try await AppDocuments.with(arguments) { documents in
-            try await documents.collection.forEachResult(of: stages, options: options) { document in
-                AppDocuments.show(.document(document))
-                return true
-            }
+        var call: Document = ["pipeline": try AppDocuments.stages(try arguments.required("PIPELINE"), "PIPELINE")]
+        call["hint"] = try AppDocuments.hint(of: arguments)
+        try await AppDocuments.with(arguments) { [call] documents in
+            try await documents.forEach("aggregate", call) { AppDocuments.show(.document($0)) }
         }
     }
 }

@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 
 /// `partita documents count`.
 enum DocumentsCountCommand {
@@ -8,10 +7,10 @@ enum DocumentsCountCommand {
         parameters: [AppDocuments.namespaceParameter, "FILTER?"],
         options: [AppDocuments.hintOption] + AppDocuments.options
     ) { arguments in
-        let filter = try AppDocuments.document(arguments.parameter("FILTER"), "FILTER")
-        let options = FindOptions(hint: try AppDocuments.hint(of: arguments))
-        try await AppDocuments.with(arguments) { documents in
-            Output.line("\(try await documents.collection.countDocuments(filter, options: options))")
+        var call: Document = ["filter": .document(try AppDocuments.document(arguments.parameter("FILTER"), "FILTER"))]
+        call["hint"] = try AppDocuments.hint(of: arguments)
+        try await AppDocuments.with(arguments) { [call] documents in
+            Output.line("\(try await documents.call("countDocuments", call).int64Value ?? 0)")
         }
     }
 }

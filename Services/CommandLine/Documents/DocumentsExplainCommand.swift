@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 
 /// `partita documents explain`.
 enum DocumentsExplainCommand {
@@ -10,19 +9,17 @@ enum DocumentsExplainCommand {
         options: [.init("pipeline", value: "JSON", "explain an aggregation pipeline instead of a find")]
             + DocumentsFindCommand.findOptions
     ) { arguments in
+        let call: Document
         if let text = arguments.value("pipeline") {
             guard arguments.parameter("FILTER") == nil else { throw UsageError("a pipeline has its own $match") }
-            let stages = try AppDocuments.stages(text, "--pipeline")
-            let options = AggregateOptions(hint: try AppDocuments.hint(of: arguments))
-            return try await AppDocuments.with(arguments) { documents in
-                AppDocuments.show(
-                    .document(try await documents.collection.explainAggregate(stages, options: options)))
-            }
+            var explained: Document = ["pipeline": try AppDocuments.stages(text, "--pipeline")]
+            explained["hint"] = try AppDocuments.hint(of: arguments)
+            call = explained
+        } else {
+            call = try DocumentsFindCommand.call(of: arguments)
         }
-        let filter = try AppDocuments.document(arguments.parameter("FILTER"), "FILTER")
-        let options = try DocumentsFindCommand.options(of: arguments)
         try await AppDocuments.with(arguments) { documents in
-            AppDocuments.show(.document(try await documents.collection.explain(filter, options: options)))
+            AppDocuments.show(try await documents.call("explain", call))
         }
     }
 }

@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 
 /// `partita documents find`.
 enum DocumentsFindCommand {
@@ -8,13 +7,9 @@ enum DocumentsFindCommand {
         parameters: [AppDocuments.namespaceParameter, "FILTER?"],
         options: findOptions
     ) { arguments in
-        let filter = try AppDocuments.document(arguments.parameter("FILTER"), "FILTER")
-        let options = try options(of: arguments)
+        let call = try call(of: arguments)
         try await AppDocuments.with(arguments) { documents in
-            try await documents.collection.forEach(filter, options: options) { document in
-                AppDocuments.show(.document(document))
-                return true
-            }
+            try await documents.forEach("find", call) { AppDocuments.show(.document($0)) }
         }
     }
 
@@ -27,12 +22,15 @@ enum DocumentsFindCommand {
             AppDocuments.hintOption,
         ] + AppDocuments.options
 
-    static func options(of arguments: Arguments) throws -> FindOptions {
-        FindOptions(
-            sort: try arguments.value("sort").map { try AppDocuments.document($0, "--sort") },
-            skip: try arguments.int("skip", in: 0...Int.max) ?? 0,
-            limit: try arguments.int("limit", in: 1...Int.max),
-            projection: try arguments.value("projection").map { try AppDocuments.document($0, "--projection") },
-            hint: try AppDocuments.hint(of: arguments))
+    /// The arguments of a `find`.
+    static func call(of arguments: Arguments) throws -> Document {
+        var call: Document = ["filter": .document(try AppDocuments.document(arguments.parameter("FILTER"), "FILTER"))]
+        for name in ["sort", "projection"] {
+            call[name] = try arguments.value(name).map { .document(try AppDocuments.document($0, "--\(name)")) }
+        }
+        call["skip"] = try arguments.int("skip", in: 0...Int.max).map { .int64(Int64($0)) }
+        call["limit"] = try arguments.int("limit", in: 1...Int.max).map { .int64(Int64($0)) }
+        call["hint"] = try AppDocuments.hint(of: arguments)
+        return call
     }
 }

@@ -2,8 +2,8 @@ import DocumentModel
 
 /// `partita documents insert`.
 enum DocumentsInsertCommand {
-    /// The number of documents of standard input that are inserted together.
-    private static let batch = 500
+    /// The documents of standard input that are inserted together, and their bytes: fewer than a call of the administration API may have.
+    private static let batch = (documents: 500, bytes: 2 << 20)
 
     static let command = Command(
         name: "documents insert", summary: "Insert a document, an array of them, or one per line of standard input",
@@ -23,16 +23,21 @@ enum DocumentsInsertCommand {
     private static func insertLines(into documents: AppDocuments) async throws {
         var number = 0
         var waiting: [Value] = []
+        var bytes = 0
         func insert() async throws {
             guard !waiting.isEmpty else { return }
             AppDocuments.show(try await documents.call("insertMany", ["documents": .array(waiting)]))
             waiting.removeAll(keepingCapacity: true)
+            bytes = 0
         }
         while let line = readLine() {
             number += 1
             if line.allSatisfy(\.isWhitespace) { continue }
-            waiting.append(.document(try AppDocuments.document(line, "line \(number)")))
-            if waiting.count == batch { try await insert() }
+            let document = try AppDocuments.document(line, "line \(number)")
+            if bytes + line.utf8.count > batch.bytes { try await insert() }
+            waiting.append(.document(document))
+            bytes += line.utf8.count
+            if waiting.count == batch.documents { try await insert() }
         }
         try await insert()
     }

@@ -1,6 +1,5 @@
-import AppDeployment
+import Auth
 import DocumentModel
-import DocumentStore
 
 /// `partita partition serve-anew`.
 enum PartitionAnewCommand {
@@ -8,14 +7,15 @@ enum PartitionAnewCommand {
         name: "partition serve-anew",
         summary:
             "Make every device download a partition, or all of an app, again from the beginning; pending writes stay",
-        parameters: ["VALUE?"],
-        options: [Command.appOption, LocalConfiguration.option]
+        parameters: ["VALUE?"], options: [Command.appOption] + AdminSession.options
     ) { arguments in
-        let partition = arguments.parameter("VALUE").map { Partition(given: $0) }
-        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let documents = try await tool.store(of: arguments.app)
-            let count = try await documents.store.serveAnew(
-                app: documents.app.id, partition: partition)
+        let partition = arguments.parameter("VALUE")
+        try await AdminSession.run(arguments) { session in
+            let answer = try await session.document(
+                AdminCall(
+                    .serveAnew, ["app": try await session.app(arguments.app)],
+                    query: ["partition": partition, "all": partition == nil ? "true" : nil]))
+            let count = answer["partitions"]?.int64Value ?? 0
             Output.line("\(count) partitions are served from the beginning; connected devices connect again")
         }
     }

@@ -5,17 +5,18 @@ import DocumentModel
 enum APIKeyCommands {
     static let all = [create, list, disable, enable, delete]
 
-    static let create = command("create", "Make a server API key, and print it; it can't be shown again") {
-        keys, name in
-        Output.line(try await keys.make(named: name))
-    }
+    static let create = command(
+        "create", .makeServerKey, "Make a server API key, and print it; it can't be shown again"
+    ) { $1["key"]?.stringValue ?? "" }
 
     static let list = Command(
         name: "api-key list", summary: "Show an app's server API keys, and the ids of their users",
-        options: [Command.appOption, Output.option, LocalConfiguration.option]
+        options: [Command.appOption, Output.option] + AdminSession.options
     ) { arguments in
-        try await with(arguments) { keys in
-            for key in try await keys.list() {
+        try await AdminSession.run(arguments) { session in
+            let list = try await session.document(
+                AdminCall(.listServerKeys, ["app": try await session.app(arguments.app)]))
+            for key in (list["keys"]?.arrayValue ?? []).compactMap(\.documentValue) {
                 func text(_ name: String) -> String { key[name]?.stringValue ?? "" }
                 Output.row(
                     key, isJSON: arguments.has("json"),
@@ -24,38 +25,33 @@ enum APIKeyCommands {
         }
     }
 
-    static let disable = command("disable", "Keep a server API key from signing in; its sessions end") { keys, name in
-        try await keys.setDisabled(true, named: name)
-        Output.line("\(name) is disabled")
+    static let disable = command(
+        "disable", .disableServerKey, "Keep a server API key from signing in; its sessions end"
+    ) { name, _ in "\(name) is disabled" }
+
+    static let enable = command("enable", .enableServerKey, "Let a disabled server API key sign in again") { name, _ in
+        "\(name) is enabled"
     }
 
-    static let enable = command("enable", "Let a disabled server API key sign in again") { keys, name in
-        try await keys.setDisabled(false, named: name)
-        Output.line("\(name) is enabled")
+    static let delete = command("delete", .deleteServerKey, "Delete a server API key with its user") { name, _ in
+        "\(name) is deleted"
     }
 
-    static let delete = command("delete", "Delete a server API key with its user") { keys, name in
-        try await keys.delete(named: name)
-        Output.line("\(name) is deleted")
-    }
-
+    /// - Parameter told: what the command prints, of the key's name and the answer.
     private static func command(
-        _ verb: String, _ summary: String, _ run: @escaping @Sendable (ServerKeys, String) async throws -> Void
+        _ verb: String, _ action: AdminAction, _ summary: String,
+        told: @escaping @Sendable (_ name: String, _ answer: Document) -> String
     ) -> Command {
         Command(
             name: "api-key \(verb)", summary: summary, parameters: ["NAME"],
-            options: [Command.appOption, LocalConfiguration.option]
+            options: [Command.appOption] + AdminSession.options
         ) { arguments in
             let name = try arguments.required("NAME")
-            try await with(arguments) { try await run($0, name) }
-        }
-    }
-
-    private static func with(_ arguments: Arguments, _ body: @Sendable (ServerKeys) async throws -> Void) async throws {
-        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let app = try await tool.app(arguments.app).id
-            try await AccountAdministration.migrate(tool.postgres)
-            try await body(ServerKeys(client: tool.postgres, app: app))
+            try await AdminSession.run(arguments) { session in
+                let answer = try await session.document(
+                    AdminCall(action, ["app": try await session.app(arguments.app), "key": name]))
+                Output.line(told(name, answer))
+            }
         }
     }
 }

@@ -1,11 +1,34 @@
 import ChildProcesses
 import DocumentModel
 import Foundation
+import TestSupport
 import Testing
 
 extension EndToEnd {
     /// An operator who has the system's address and a token, and no access to Postgres.
     struct AdministrationTests {
+        /// An app whose trigger fails as long as a document is missing.
+        private static let operated: [String: String] = [
+            "realm_config.json": #"{"config_version": 20210101, "app_id": "operated", "name": "Operated"}"#,
+            "data_sources/mongodb-atlas/config.json":
+                #"{"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {"clusterName": "Cluster0"}}"#,
+            "functions/config.json": #"[{"name": "log", "private": true}]"#,
+            "functions/log.js": """
+            exports = async ({ fullDocument }) => {
+              const db = context.services.get('mongodb-atlas').db('Shop');
+              if (!await db.collection('Switch').findOne({})) throw new Error('the switch is off');
+              console.log('the switch is on');
+              await db.collection('Log').insertOne({ of: fullDocument._id });
+            };
+            """,
+            "triggers/ordered.json": """
+            {"name": "ordered", "type": "DATABASE", "disabled": false,
+             "config": {"service_name": "mongodb-atlas", "database": "Shop", "collection": "Order",
+                        "operation_types": ["INSERT"], "full_document": true},
+             "event_processors": {"FUNCTION": {"config": {"function_name": "log"}}}}
+            """,
+        ]
+
         private let system: RunningSystem
         private let folder: String
 
@@ -38,6 +61,102 @@ extension EndToEnd {
             let run = try await here(words, token: token)
             #expect(run.status.isSuccess, "\(words): \(run.output)")
             return run.output
+        }
+
+        @Test func `documents, indexes, logs, partitions, keys and dead letters need no Postgres`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder
+            _ = try await TestApp.deploy("operated", Self.operated, on: system)
+            let app = ["--app", "operated"]
+            let token = try await there(
+                ["admin-tokens", "create", "--role", "deploy", "--role", "triggers", "--role", "read-only"] + app)
+            func tool(_ words: String...) async throws -> String { try await done(words + app, token: token) }
+            /// The same, which must print what it prints on Postgres.
+            func same(_ words: String...) async throws -> String {
+                let output = try await done(words + app, token: token)
+                let local = try await there(words + app)
+                #expect(output.trimmingCharacters(in: .whitespacesAndNewlines) == local, "\(words)")
+                return output
+            }
+            func letters() async throws -> [Document] {
+                try await tool("triggers", "--failures", "--json").split(separator: "\n").map {
+                    try ExtendedJSON.parseDocument(String($0))
+                }
+            }
+
+            _ = try await tool("documents", "insert", "Shop.Order", #"{"_id": 1, "item": "pen"}"#)
+            let letter = try await eventually("the dead letter", within: .seconds(30)) { try await letters().first }
+            let number = "\(letter["number"]?.int64Value ?? 0)"
+            #expect(letter["reason"]?.stringValue?.contains("the switch is off") == true, "\(letter)")
+            #expect(try await same("triggers", "--failures").contains("ordered"))
+            let shown = try ExtendedJSON.parseDocument(try await same("triggers", "--failure", number))
+            #expect(shown["received"]?["fullDocument"]?["item"] == "pen" && shown["attempts"]?.int64Value == 3)
+            try await eventually("the log, and the same by both ways", within: .seconds(20)) {
+                let (lines, local) = (try await tool("logs"), try await there(["logs"] + app))
+                return lines.contains("the switch is off") && lines == local + "\n"
+            }
+            #expect(try await tool("logs", "--last", "1").split(separator: "\n").count == 1)
+
+            _ = try await tool("documents", "insert", "Shop.Switch", #"{"_id": "on"}"#)
+            #expect(try await tool("triggers", "--replay", number).contains("published again"))
+            try await eventually("the trigger has run again", within: .seconds(30)) {
+                try await tool("documents", "count", "Shop.Log", #"{"of": 1}"#) == "1\n"
+            }
+            #expect(try await letters().isEmpty)
+            let again = try await here(["triggers", "--replay", number] + app, token: token)
+            #expect(again.status == .exited(1) && again.output.contains("dead-letter-unknown"), "\(again.output)")
+
+            #expect(
+                try await tool("documents", "delete", "Shop.Switch", #"{"_id": "on"}"#).contains("deletedCount"))
+            _ = try await tool("documents", "insert", "Shop.Order", #"{"_id": 2}"#)
+            let second = try await eventually("the second dead letter", within: .seconds(30)) {
+                try await letters().first?["number"]?.int64Value
+            }
+            #expect(try await tool("triggers", "--discard", "\(second)").contains("is deleted"))
+            #expect(try await letters().isEmpty)
+
+            let many = (0..<1200).map { #"{"_id": \#($0)}"# }.joined(separator: ",")
+            _ = try await tool("documents", "insert", "Shop.Many", "[\(many)]")
+            #expect(try await same("documents", "find", "Shop.Many").split(separator: "\n").count == 1200)
+            #expect(
+                try await same("documents", "find", "Shop.Many", "--limit", "1100", "--skip", "50").split(
+                    separator: "\n"
+                ).count == 1100)
+            #expect(try await same("documents", "count", "Shop.Many") == "1200\n")
+            #expect(
+                try await same("documents", "aggregate", "Shop.Many", #"[{"$count": "n"}]"#).contains("1200"))
+            let cut = try await here(["documents", "aggregate", "Shop.Many", "[]"] + app, token: token)
+            #expect(
+                cut.status == .exited(1) && cut.output.contains("1000 results of more"), "\(cut.output.suffix(200))")
+            #expect(
+                try await tool("documents", "update", "Shop.Order", #"{"_id": 2}"#, #"{"$set": {"item": "ink"}}"#)
+                    .contains("modifiedCount"))
+            #expect(
+                try await same("documents", "call", "Shop.Order", "distinct", #"{"field": "item"}"#).contains("ink"))
+            #expect(try await same("documents", "find", "Shop.Order", "--sort", #"{"_id": -1}"#).contains("ink"))
+            let refused = try await here(["documents", "find", "Shop.Order", #"{"$no": 1}"#] + app, token: token)
+            #expect(refused.status == .exited(1) && refused.output.contains("MongoDBError: "), "\(refused.output)")
+
+            let place = ["--database", "Shop"]
+            let made = try await done(
+                ["index", "create", "Order", #"{"key": {"item": 1}}"#] + place + app, token: token)
+            #expect(made == "item_1\n")
+            let indexes = try await done(["index", "list", "Order"] + place + app, token: token)
+            #expect(indexes == (try await there(["index", "list", "Order"] + place + app)) + "\n")
+            _ = try await done(["index", "drop", "Order", "item_1"] + place + app, token: token)
+
+            #expect(try await same("partition", "show", "none").contains("never had one"))
+            #expect(try await tool("partition", "serve-anew").contains("are served from the beginning"))
+            let key = try await tool("api-key", "create", "importer")
+            #expect(key.count > 20)
+            #expect(try await same("api-key", "list").contains("importer"))
+            #expect(try await tool("api-key", "delete", "importer").contains("is deleted"))
+
+            let log = try await there(["audit"] + app)
+            for act in [
+                "dead-letter.replay  \(number)", "dead-letter.discard  \(second)",
+                "document.write  Shop.Many insertMany",
+                "index.drop  Shop Order item_1", "server-key.create  importer",
+            ] { #expect(log.contains(act), "\(act): \(log.suffix(2000))") }
         }
 
         @Test func `an operator deploys, pauses a trigger, disables a user and reads the log by the API alone`()

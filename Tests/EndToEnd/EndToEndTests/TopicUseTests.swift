@@ -17,6 +17,14 @@ extension EndToEnd {
             """,
             "functions/config.json": #"[{"name": "fails", "private": true}]"#,
             "functions/fails.js": "exports = () => { throw new Error('as it is meant'); };",
+            "data_sources/mongodb-atlas/config.json":
+                #"{"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {"clusterName": "Cluster0"}}"#,
+            "triggers/noted.json": """
+            {"name": "noted", "type": "DATABASE", "disabled": false,
+             "config": {"service_name": "mongodb-atlas", "database": "Use", "collection": "Note",
+                        "operation_types": ["INSERT"], "full_document": true},
+             "event_processors": {"FUNCTION": {"config": {"function_name": "fails"}}}}
+            """,
             "triggers/registered.json": """
             {"name": "registered", "type": "AUTHENTICATION", "disabled": false,
              "config": {"operation_type": "CREATE", "providers": ["local-userpass"]},
@@ -110,17 +118,28 @@ extension EndToEnd {
             for device in [ada, ben] { try await device.close() }
         }
 
-        /// Pauses and resumes a trigger by the administration API, which records the calls and announces the app's new state.
+        /// Pauses and resumes a trigger and replays a dead letter by the administration API, which records the calls, announces the app's
+        /// new state, and publishes the event again.
         private func administer(_ system: RunningSystem) async throws {
-            let made = try await CapturedRun.run(
-                CurrentEnvironment.sibling("partita"),
-                ["admin-tokens", "create", "--role", "triggers", "--data", system.directory])
+            func run(_ words: [String]) async throws -> String {
+                let run = try await CapturedRun.run(
+                    CurrentEnvironment.sibling("partita"), words + ["--data", system.directory])
+                guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
+                return run.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+            let token = try await run(["admin-tokens", "create", "--role", "triggers"])
+            let api = HTTPCaller(root: system.publicURL + "/api/admin/v1/apps/topicuse", system: system)
             for act in ["pause", "resume"] {
-                let answer = try await HTTPCaller(root: system.publicURL, system: system).send(
-                    "PUT", "/api/admin/v1/apps/topicuse/triggers/registered/\(act)", [],
-                    made.output.trimmingCharacters(in: .whitespacesAndNewlines))
+                let answer = try await api.send("PUT", "/triggers/registered/\(act)", [], token)
                 #expect(answer.status == 204, "\(answer.text)")
             }
+            _ = try await run(["documents", "insert", "Use.Note", "{}", "--app", "topicuse"])
+            let number = try await eventually("the dead letter", within: .seconds(30)) {
+                let list = try await api.get("/dead-letters?trigger=noted", token: token)
+                return try ExtendedJSON.parse(list.text)["deadLetters"]?[0]?["number"]?.int64Value
+            }
+            let replayed = try await api.send("POST", "/dead-letters/\(number)/replay", [], token)
+            #expect(replayed.status == 204, "\(replayed.text)")
         }
 
         /// Adds the topics in the services' metrics. A reader appears as soon as it runs, a writer when it has written.

@@ -25,8 +25,12 @@ import Testing
         body: String? = nil, from address: String? = nil
     ) async throws -> AppClient.Answer {
         let call = AdminCall(
-            action, ["app": app.app, "user": "nobody", "session": "none", "secret": "key", "trigger": "none"],
-            query: query)
+            action,
+            [
+                "app": app.app, "user": "nobody", "session": "none", "secret": "key", "trigger": "none", "number": "1",
+                "database": "shop", "collection": "Order", "index": "none", "key": "none",
+                "method": action == .writeDocuments ? "deleteOne" : "find",
+            ], query: query)
         return try await app.sendText(
             try #require(AppClient.Method(rawValue: action.route.method.rawValue)), call.target, body, token: token,
             headers: address.map { ["X-Forwarded-For": $0] } ?? [:])
@@ -48,18 +52,29 @@ import Testing
         let allowed: Set<AdminAction> =
             switch role {
             case .deploy:
-                [.listApps, .showApp, .deploy, .history, .diff, .rollBack, .export, .remove, .check]
+                [
+                    .listApps, .showApp, .deploy, .history, .diff, .rollBack, .export, .remove, .check, .readLogs,
+                    .readDocuments, .writeDocuments, .listIndexes, .createIndex, .dropIndex, .showPartition,
+                    .serveAnew, .listServerKeys, .makeServerKey, .disableServerKey, .enableServerKey,
+                    .deleteServerKey,
+                ]
             case .users:
                 [
                     .listApps, .explain, .listUsers, .showUser, .exportUser, .deleteUser, .disableUser, .enableUser,
-                    .listSessions, .endSessions, .endSession,
+                    .listSessions, .endSessions, .endSession, .showPartition, .listServerKeys, .disableServerKey,
+                    .enableServerKey, .deleteServerKey,
                 ]
             case .secrets: [.listApps, .listSecrets, .setSecret, .removeSecret]
-            case .triggers: [.listApps, .listTriggers, .pauseTrigger, .resumeTrigger]
+            case .triggers:
+                [
+                    .listApps, .listTriggers, .pauseTrigger, .resumeTrigger, .listDeadLetters, .showDeadLetter,
+                    .replayDeadLetter, .discardDeadLetter, .readLogs,
+                ]
             case .readOnly:
                 [
                     .listApps, .showApp, .history, .diff, .export, .check, .explain, .listUsers, .showUser,
-                    .listSessions, .listSecrets, .listTriggers, .readAudit,
+                    .listSessions, .listSecrets, .listTriggers, .listDeadLetters, .showDeadLetter, .readLogs,
+                    .readDocuments, .listIndexes, .showPartition, .listServerKeys, .readAudit,
                 ]
             }
         // The removal last, since the others need the app.
@@ -175,21 +190,23 @@ import Testing
         }
     }
 
-    @Test func `a revoked token can't fill the log`() async throws {
-        let app = try await AuthFixture.shared().app()
+    @Test func `a revoked token can't fill the log, by no number of processes`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app()
+        let other = fixture.later(app)
         let token = try await token(.readOnly)
         try await tokens().revoke(id(token))
         for number in 0..<50 {
             #expect(try await call(.listApps, app, token: token).code == "AdminTokenRevoked")
-            let answer = try await app.sendText(.get, "/api/admin/v1/nope/\(number)", nil, token: token)
+            let answer = try await other.sendText(.get, "/api/admin/v1/nope/\(number)", nil, token: token)
             #expect(answer.code == "NotFound")
         }
         let outcomes = try await records(of: token).map(\.outcome)
-        #expect(outcomes.count == AuditBudget.limit + 1 && outcomes.last == "TooManyRecords", "\(outcomes.count)")
+        #expect(outcomes.count == Int(AuditBudget.limit) + 1 && outcomes.last == "TooManyRecords", "\(outcomes.count)")
         // Calls of a token that admits are all recorded.
         let right = try await self.token(.users)
-        for _ in 0..<AuditBudget.limit + 5 { _ = try await call(.readAudit, app, token: right) }
-        #expect(try await records(of: right).count == AuditBudget.limit + 5)
+        for _ in 0..<Int(AuditBudget.limit) + 5 { _ = try await call(.readAudit, app, token: right) }
+        #expect(try await records(of: right).count == Int(AuditBudget.limit) + 5)
     }
 
     @Test func `wrong tokens are slowed down, and keep no right one out`() async throws {
@@ -301,8 +318,9 @@ import Testing
                     group.addTask { try await call(.remove, app, token: token, query: ["wait": "3"]).code }
                 }
                 let codes = try await group.reduce(into: []) { $0.append($1) }
-                #expect(codes.count { $0 == "ServiceUnavailable" } == 4, "\(codes)")
-                #expect(codes.count { $0 == "deployment-running" } == 2, "\(codes)")
+                // Two at a time, and those that have waited for five seconds are refused.
+                #expect((2...4).contains(codes.count { $0 == "ServiceUnavailable" }), "\(codes)")
+                #expect((2...4).contains(codes.count { $0 == "deployment-running" }), "\(codes)")
             }
             try await connection.runScript("select pg_advisory_unlock_all()")
         }

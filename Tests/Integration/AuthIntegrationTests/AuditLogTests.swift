@@ -84,7 +84,12 @@ import Testing
             named: "of a test", roles: Set(AdminRole.allCases), app: nil, days: nil)
         for action in AdminAction.allCases {
             let call = AdminCall(
-                action, ["app": app.app, "user": "nobody", "session": "none", "secret": "key", "trigger": "none"])
+                action,
+                [
+                    "app": app.app, "user": "nobody", "session": "none", "secret": "key", "trigger": "none",
+                    "number": "1", "database": "shop", "collection": "Order", "index": "none", "key": "none",
+                    "method": "find",
+                ])
             let method = try #require(AppClient.Method(rawValue: action.route.method.rawValue))
             for token in [token, nil] {
                 let answer = try await app.sendText(method, call.target, nil, token: token)

@@ -4,7 +4,10 @@ import HTTPServer
 /// A call of the administration API: what the tool sends, and what the service does.
 public struct AdminCall: Sendable {
     public let action: AdminAction
-    /// The parameters of the route's template: `app`, `user`, `session`, `secret`, `trigger`.
+    /// The most bytes of a call that writes documents.
+    public static let documentsLimit = 4 << 20
+
+    /// The parameters of the route's template, such as `app` and `user`.
     private let path: [(name: String, value: String)]
     private var query: [(name: String, value: String)]
     /// An app's archive, or a JSON object.
@@ -32,9 +35,7 @@ public struct AdminCall: Sendable {
     /// The call that a request makes.
     init(_ action: AdminAction, _ request: HTTPRequest) {
         self.action = action
-        path = ["app", "user", "session", "secret", "trigger"].compactMap { name in
-            request.parameters[name].map { (name, $0) }
-        }
+        path = action.parameters.compactMap { name in request.parameters[name].map { (name, $0) } }
         query = request.query.pairs
         body = request.body
     }
@@ -56,8 +57,18 @@ public struct AdminCall: Sendable {
 
     var app: String { parameter("app") ?? "" }
 
-    /// What the audit log names besides the app: a user, secret or trigger.
-    var subject: String? { parameter("user") ?? parameter("secret") ?? parameter("trigger") }
+    /// What the audit log names besides the app: a user, secret, trigger, server key, dead letter, partition, or a collection with the
+    /// method or index.
+    var subject: String? {
+        switch action {
+        case .readDocuments, .writeDocuments:
+            "\(parameter("database") ?? "").\(parameter("collection") ?? "") \(parameter("method") ?? "")"
+        case .listIndexes, .createIndex, .dropIndex:
+            [text("database"), text("collection"), parameter("index")].compactMap(\.self).joined(separator: " ")
+        case .showPartition, .serveAnew: text("partition")
+        default: ["user", "secret", "trigger", "key", "number"].lazy.compactMap(parameter).first
+        }
+    }
 
     func text(_ name: String) -> String? { query.first { $0.name.hasSameBytes(as: name) }?.value }
 
@@ -75,12 +86,25 @@ public struct AdminCall: Sendable {
     }
 
     func number(_ name: String, in range: ClosedRange<Int64>) throws(AuthError) -> Int64? {
-        guard let text = text(name) else { return nil }
+        guard let text = parameter(name) ?? text(name) else { return nil }
         guard let number = Int64(text), range.contains(number) else {
             throw AuthError(
                 .invalidParameter, "\(name) is from \(range.lowerBound) to \(range.upperBound), not \(text)")
         }
         return number
+    }
+}
+
+extension AdminCall {
+    /// The body as a document; empty when there is none.
+    /// - Throws: `badRequest`.
+    func document() throws(AuthError) -> Document {
+        guard let body, !body.isEmpty else { return Document() }
+        do {
+            return try ExtendedJSON.parseDocument(body, limits: .input)
+        } catch {
+            throw AuthError(.badRequest, "the body isn't a JSON object: \(error.message)")
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 import AppDefinition
 import AppDeployment
 import AppRegistry
+import DocumentModel
 import DocumentStore
 import FunctionProtocol
 import HTTPServer
 import Postgres
+import ServiceEngines
 
 /// Errors of what administrators do, as the administration API answers them.
 enum AdminRefusal {
@@ -30,6 +32,7 @@ enum AdminRefusal {
         case is FunctionFailure: AuthError(.serviceUnavailable, "no process can parse functions").httpError
         case let error as DocumentStoreError where error.code == .unavailable:
             AuthError(.serviceUnavailable, "the database can't be reached").httpError
+        case is DocumentStoreError, is BulkWriteError, is EffectFailure, is QueryError: HTTPError(call: error)
         case let error as PostgresError where error.isDataException:
             AuthError(.invalidParameter, "a value of the request can't be stored").httpError
         case let error as PostgresError where error.failureClass != .refused:
@@ -42,11 +45,11 @@ enum AdminRefusal {
         let status =
             switch error.code {
             case .deploymentRunning, .partitionsChange, .schemaBreaks, .indexFailed, .triggerState, .appInUse,
-                .placeTaken, .notSynced, .versionChanged, .idTaken:
+                .placeTaken, .notSynced, .versionChanged, .idTaken, .deadLetterKind:
                 409
             case .lockLost: 503
             case .sourceUnreadable, .indexInvalid: 400
-            case .appUnknown, .triggerUnknown, .subjectUnknown: 404
+            case .appUnknown, .triggerUnknown, .subjectUnknown, .deadLetterUnknown: 404
             }
         // The interface has a name for it already.
         let code = error.code == .appUnknown ? AuthError.Code.appNotFound.rawValue : error.code.rawValue

@@ -29,11 +29,7 @@ extension Administration {
     }
 
     private static func secretValue(of call: AdminCall) throws -> String {
-        do {
-            return try ExtendedJSON.parseDocument(call.body ?? [], limits: .input).requiredString("value")
-        } catch let error as ExtendedJSONError {
-            throw AuthError(.badRequest, "the body isn't a JSON object: \(error.message)")
-        }
+        try call.document().requiredString("value")
     }
 
     private func setSecret(_ name: String, of app: String, to value: String) async throws {

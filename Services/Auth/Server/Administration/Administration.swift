@@ -15,7 +15,7 @@ public struct Administration: Sendable {
     let keys: KeyRing
     let clock: WallClock
     private let wakeOutbox: @Sendable () -> Void
-    private let recording: @Sendable (PostgresTransaction) async throws -> Void
+    let recording: @Sendable (PostgresTransaction) async throws -> Void
     let registry: AppRegistry
     public let deployments: AppDeployments
 
@@ -53,13 +53,22 @@ public struct Administration: Sendable {
             try await performOnUsers(call)
         case .listSecrets, .setSecret, .removeSecret: try await performOnSecrets(call)
         case .listTriggers, .pauseTrigger, .resumeTrigger: try await performOnTriggers(call)
+        case .listDeadLetters, .showDeadLetter, .replayDeadLetter, .discardDeadLetter:
+            try await performOnDeadLetters(call)
+        case .readLogs: try await readLogs(call)
+        case .readDocuments, .writeDocuments: try await performOnDocuments(call)
+        case .listIndexes, .createIndex, .dropIndex: try await performOnIndexes(call)
+        case .showPartition, .serveAnew: try await performOnPartitions(call)
+        case .listServerKeys, .makeServerKey, .disableServerKey, .enableServerKey, .deleteServerKey:
+            try await performOnServerKeys(call)
         case .readAudit: try await readAudit(call)
         }
     }
 
     // MARK: Users
 
-    private static let pageLimit: Int64 = 500
+    /// The rows of a page of a list, at most.
+    public static let pageLimit: Int64 = 500
 
     private func performOnUsers(_ call: AdminCall) async throws -> AdminAnswer {
         let app = try await deployments.deployed(call.app).id
@@ -87,24 +96,17 @@ public struct Administration: Sendable {
         return AdminAnswer()
     }
 
-    // MARK: Triggers
-
-    private func performOnTriggers(_ call: AdminCall) async throws -> AdminAnswer {
-        let name = call.parameter("trigger") ?? ""
+    private func performOnServerKeys(_ call: AdminCall) async throws -> AdminAnswer {
+        let keys = ServerKeys(
+            client: client, app: try await deployments.deployed(call.app).id, clock: clock, wakeOutbox: wakeOutbox,
+            recording: recording)
+        let name = call.parameter("key") ?? ""
         switch call.action {
-        case .pauseTrigger: try await deployments.pauseTrigger(name, of: call.app)
-        case .resumeTrigger: try await deployments.resumeTrigger(name, of: call.app)
-        default:
-            let triggers = try await deployments.triggers(of: call.app)
-            return AdminAnswer([
-                "triggers": .array(
-                    triggers.map {
-                        [
-                            "trigger": .string($0.name), "state": .string($0.state), "function": .string($0.function),
-                            "deadLetters": .int64($0.deadLetters),
-                        ]
-                    })
-            ])
+        case .makeServerKey: return AdminAnswer(["key": .string(try await keys.make(named: name))])
+        case .disableServerKey: try await keys.setDisabled(true, named: name)
+        case .enableServerKey: try await keys.setDisabled(false, named: name)
+        case .deleteServerKey: try await keys.delete(named: name)
+        default: return AdminAnswer(["keys": .array(try await keys.list().map(Value.document))])
         }
         return AdminAnswer()
     }

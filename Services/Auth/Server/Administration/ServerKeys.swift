@@ -13,7 +13,16 @@ public struct ServerKeys: Sendable {
     private static let limit = 100
 
     public init(client: PostgresClient, app: String, clock: WallClock = .system) {
-        accounts = Accounts(store: AccountStore(client: client), wakeOutbox: {}, clock: clock)
+        self.init(client: client, app: app, clock: clock, wakeOutbox: {}, recording: { _ in })
+    }
+
+    /// - Parameters: as of `AccountAdministration`.
+    init(
+        client: PostgresClient, app: String, clock: WallClock, wakeOutbox: @escaping @Sendable () -> Void,
+        recording: @escaping @Sendable (PostgresTransaction) async throws -> Void
+    ) {
+        accounts = Accounts(
+            store: AccountStore(client: client, recording: recording), wakeOutbox: wakeOutbox, clock: clock)
         users = Users(accounts: accounts, ends: SessionEnds(accounts: accounts))
         self.app = app
     }

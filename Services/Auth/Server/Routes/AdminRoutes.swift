@@ -1,4 +1,3 @@
-import AppDeployment
 import DocumentModel
 import EventLoop
 import EventTopics
@@ -25,10 +24,8 @@ struct AdminRoutes: Sendable {
     let metrics: AuthMetrics
     let logger: Logger
     private let budget: AuditBudget
-    private let longCalls = Locked(0)
+    private let longCalls = LongCalls()
 
-    /// Long calls at a time: users who sign in need the connections to Postgres, and the memory.
-    private static let longCallLimit = 2
     /// Texts of the caller in a record are cut off after so many bytes.
     private static let textLimit = 200
     /// In records, the action of a request that is none.
@@ -42,7 +39,7 @@ struct AdminRoutes: Sendable {
             @escaping @Sendable (
                 String, EventLoop, @escaping @Sendable (PostgresTransaction) async throws -> Void
             ) -> Administration,
-        wakeOutbox: @escaping @Sendable () -> Void, metrics: AuthMetrics, logger: Logger
+        wakeOutbox: @escaping @Sendable () -> Void, budget: AuditBudget, metrics: AuthMetrics, logger: Logger
     ) {
         self.access = access
         self.store = store
@@ -52,16 +49,14 @@ struct AdminRoutes: Sendable {
         self.wakeOutbox = wakeOutbox
         self.metrics = metrics
         self.logger = logger
-        budget = AuditBudget(clock: clock)
+        self.budget = budget
     }
 
     /// Adds the routes of all actions.
     func add(to router: inout HTTPRouter) {
         for action in AdminAction.allCases {
             let (method, template) = action.route
-            router.on(
-                method, template, bodyLimit: action.takesArchive ? AppSource.archiveLimit : RouteSupport.bodyLimit
-            ) { try await respond(to: $0, action) }
+            router.on(method, template, bodyLimit: action.bodyLimit) { try await respond(to: $0, action) }
         }
         router.observeRefusals(under: "/api/admin") { await noteRefused($0, $1) }
     }
@@ -87,7 +82,7 @@ struct AdminRoutes: Sendable {
             let administration = administration("\(caller.name)@\(request.remoteAddress.ip)", request.loop) {
                 try await AccountTables(sql: $0).append(done)
             }
-            var answer = try await perform(call, with: administration)
+            var answer = try await perform(call, of: caller, with: administration)
             if action == .listApps, caller.isForOneApp { answer.keepApp(caller.app) }
             // Unless it was written with the act.
             try await store.tables.append(record)
@@ -108,21 +103,10 @@ struct AdminRoutes: Sendable {
         }
     }
 
-    private func perform(_ call: AdminCall, with administration: Administration) async throws -> AdminAnswer {
-        guard call.action.isLong else { return try await administration.perform(call) }
-        let isFree = longCalls.withLock { count in
-            guard count < Self.longCallLimit else { return false }
-            count += 1
-            return true
-        }
-        guard isFree else {
-            throw AuthError(
-                .serviceUnavailable,
-                "\(Self.longCallLimit) long calls are running (deployments, comparisons, checks); try again later",
-                retryAfter: 5)
-        }
-        defer { longCalls.withLock { $0 -= 1 } }
-        return try await administration.perform(call)
+    private func perform(
+        _ call: AdminCall, of caller: AdminCaller, with administration: Administration
+    ) async throws -> AdminAnswer {
+        try await longCalls.run(call.action.load, of: caller) { try await administration.perform(call) }
     }
 
     private func record(
@@ -154,13 +138,24 @@ struct AdminRoutes: Sendable {
 
     private func noteWithinBudget(_ record: AuditEvent) async {
         var record = record
-        switch budget.spend(record.token) {
+        switch await verdict(on: record) {
         case .write: await note(record)
         case .writeLast:
             (record.action, record.target, record.outcome) = (Self.noAction, nil, Self.budgetSpent)
             metrics.unrecorded["budget"].increment()
             await note(record)
         case .count: metrics.unrecorded["budget"].increment()
+        }
+    }
+
+    /// Counts a record, also when the caller has left.
+    private func verdict(on record: AuditEvent) async -> AuditBudget.Verdict {
+        let counted = await Task { try await budget.spend(record.token) }.result
+        switch counted {
+        case .success(let verdict): return verdict
+        case .failure(let error):
+            logger.error("a record wasn't counted", metadata: ["token": "\(record.token)", "error": "\(error)"])
+            return .write
         }
     }
 

@@ -1,0 +1,132 @@
+public import DocumentModel
+import DocumentStore
+import EventTopics
+public import Postgres
+
+/// The events on which triggers failed, and which were put aside.
+extension AppDeployments {
+    /// Bytes of an error's message in a list.
+    private static let reasonLimit = 2000
+
+    /// A page of an app's dead letters that were neither replayed nor discarded, in the order of their numbers, without their events.
+    ///
+    /// - Parameters:
+    ///   - trigger: `nil` for all triggers.
+    ///   - number: only dead letters with a larger number.
+    /// - Throws: `DeploymentError` with code `appUnknown`.
+    public func deadLetters(
+        of app: String, trigger: String?, after number: Int64, limit: Int
+    ) async throws -> [Document] {
+        let id = try await deployed(app).id
+        guard try await hasTable("trigger_failures") else { return [] }
+        let rows = try await client.query(
+            """
+            select id, to_char(failed_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'), trigger, event_id, attempts::bigint,
+                left(code || ': ' || message, $5::bigint::int) || coalesce(' (' || function || coalesce(':' || line, '') || ')', '')
+            from partita.trigger_failures
+            where app = $1 and ($2::text is null or trigger = $2) and id > $3 and replayed_at is null order by id limit $4
+            """,
+            [.text(id), PostgresValue(trigger), .int(number), .int(Int64(limit)), .int(Int64(Self.reasonLimit))])
+        let decoded = try rows.decode((Int64, String, String, String, Int64, String).self)
+        return decoded.map { row -> Document in
+            [
+                "number": .int64(row.0), "at": .string(row.1), "trigger": .string(row.2), "event": .string(row.3),
+                "attempts": .int64(row.4), "reason": .string(row.5),
+            ]
+        }
+    }
+
+    /// A dead letter with the event that the trigger received.
+    /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`.
+    public func deadLetter(_ number: Int64, of app: String) async throws -> Document {
+        let row = try await row(of: number, app: app)
+        var document: Document = [
+            "number": .int64(number), "at": .string(row.at), "trigger": .string(row.trigger),
+            "event": .string(row.event), "attempts": .int64(row.attempts), "code": .string(row.code),
+            "message": .string(row.message),
+        ]
+        document["function"] = row.function.map { .string($0) }
+        document["line"] = row.line.map { .int64($0) }
+        document["received"] = .document(try ExtendedJSON.parseDocument(row.body))
+        return document
+    }
+
+    /// Publishes a dead letter's event again under its own id, after the record that it was handled is deleted. The dead letter is
+    /// marked as replayed only when the broker has the event: if anything fails before, it can be replayed again.
+    ///
+    /// - Parameter recording: writes a record of the act before it has an effect.
+    /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`, `deadLetterKind`.
+    public func replayDeadLetter(
+        _ number: Int64, of app: String,
+        recording: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws {
+        let row = try await row(of: number, app: app)
+        let event = try ExtendedJSON.parseDocument(row.body)
+        guard event["ns"] != nil else {
+            throw DeploymentError(
+                .deadLetterKind,
+                "dead letter \(number) of \(row.trigger) isn't of a document, and only those can be replayed")
+        }
+        let change = try ChangeEvent(event)
+        try await client.withTransaction { transaction in
+            try await transaction.execute(
+                "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
+                [.text("\(row.app)/\(row.trigger)/\(row.event)")])
+            try await recording(transaction)
+        }
+        try await send { producer in _ = try await producer.send(DocumentChangesEvent.change(change)) }
+        try await client.execute(
+            "update partita.trigger_failures set replayed_at = now() where id = $1", [.int(number)])
+    }
+
+    /// Deletes a dead letter.
+    /// - Parameter recording: writes a record of the act, in its transaction.
+    /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`.
+    public func discardDeadLetter(
+        _ number: Int64, of app: String,
+        recording: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws {
+        let row = try await row(of: number, app: app)
+        try await client.withTransaction { transaction in
+            let deleted = try await transaction.query(
+                "delete from partita.trigger_failures where id = $1 and replayed_at is null returning id",
+                [.int(number)])
+            guard !deleted.isEmpty else { throw Self.unknown(number, of: row.app) }
+            try await recording(transaction)
+        }
+    }
+
+    private struct FailureRow {
+        var app: String
+        var at: String
+        var trigger: String
+        var event: String
+        var body: String
+        var code: String
+        var message: String
+        var function: String?
+        var line: Int64?
+        var attempts: Int64
+    }
+
+    private func row(of number: Int64, app: String) async throws -> FailureRow {
+        let id = try await deployed(app).id
+        guard try await hasTable("trigger_failures") else { throw Self.unknown(number, of: id) }
+        let rows = try await client.query(
+            """
+            select to_char(failed_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'), trigger, event_id, event, code, message,
+                function, line::bigint, attempts::bigint
+            from partita.trigger_failures where id = $1 and app = $2 and replayed_at is null
+            """, [.int(number), .text(id)]
+        ).decode((String, String, String, String, String, String, String?, Int64?, Int64).self)
+        guard let row = rows.first else { throw Self.unknown(number, of: id) }
+        return FailureRow(
+            app: id, at: row.0, trigger: row.1, event: row.2, body: row.3, code: row.4, message: row.5,
+            function: row.6, line: row.7, attempts: row.8)
+    }
+
+    private static func unknown(_ number: Int64, of app: String) -> DeploymentError {
+        DeploymentError(
+            .deadLetterUnknown, "\(app) has no dead letter \(number), or it was replayed or discarded")
+    }
+}
