@@ -16,7 +16,7 @@ import Glibc
             let sources = [SIGINT, SIGTERM].map { number in
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number)
-                source.setEventHandler { work.cancel() }
+                source.setEventHandler { @Sendable in work.cancel() }
                 source.resume()
                 return source
             }

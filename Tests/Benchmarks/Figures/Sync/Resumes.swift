@@ -7,7 +7,7 @@ import SyncEngine
 
 import struct Foundation.UUID
 
-/// Partitions per second that devices open again that have everything, and whose grants are known, as after a restart of a gateway: 200
+/// Partitions per second that devices open again that have everything, and whose grants are known, as after a restart of a gateway: 80
 /// devices with 5 partitions each. Against one indexed look-up for each, in turns.
 let resumes = Benchmark(Figure("sync.resumes", .perSecond, goal: .ratio(atLeast: 0.5))) { bench in
     let system = try await RunningSystem.shared(on: bench.machine)
@@ -22,12 +22,12 @@ let resumes = Benchmark(Figure("sync.resumes", .perSecond, goal: .ratio(atLeast:
                 syncedCollections: [Note.collection]))
         let notes = store.collection(Note.collection, database: "Bench", app: RunningSystem.app)
         let run = UUID().uuidString
-        let partitions = (0..<1000).map { Partition(text: "s:resumes-\(run)-\($0)") }
+        let partitions = (0..<400).map { Partition(text: "s:resumes-\(run)-\($0)") }
         for (number, partition) in partitions.enumerated() {
             _ = try await notes.insertOne(Note(id: "\(run)-\(number)", partition: partition, number: 0).document)
         }
         let devices = try await Blocking.run {
-            try (0..<200).map { number in
+            try (0..<80).map { number in
                 let device = try system.connect(UUID().uuidString)
                 for partition in partitions[number * 5..<number * 5 + 5] { try device.open(partition) }
                 return device
