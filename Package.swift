@@ -344,7 +344,7 @@ let testTargets: [Target] = [
         [
             "ChangeStream", "ChildProcesses", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop",
             "EventStream",
-            "EventTopics", "Kafka", "Logging", "Postgres", "QueryLanguage", "RegularExpressions", "Simulation",
+            "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "QueryLanguage", "RegularExpressions", "Simulation",
             "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(
