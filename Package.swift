@@ -344,7 +344,8 @@ let testTargets: [Target] = [
         [
             "ChangeStream", "ChildProcesses", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop",
             "EventStream",
-            "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "QueryLanguage", "RegularExpressions", "Simulation",
+            "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "QueryLanguage", "RegularExpressions",
+            "Simulation",
             "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(

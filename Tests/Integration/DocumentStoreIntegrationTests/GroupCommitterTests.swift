@@ -55,22 +55,19 @@ struct GroupCommitterTests {
             let run = Task { try await committer.run() }
             defer { run.cancel() }
             let answered = Locked<[String]>([])
-            @Sendable func commit(_ version: Int64, _ operations: [Operation], _ partition: Partition, _ name: String)
-                async throws
-            {
-                let result = try await committer.commit(
-                    .of(version, operations, user: "eve", device: "eve", in: partition), app: StoreFixture.app)
-                #expect(result.acknowledgement != nil, "\(name): \(result)")
-                answered.withLock { $0.append(name) }
-            }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, partition) in large.enumerated() {
                     let inserts = (0..<20_000).map { Operation.insert("\(number)-\($0)", in: partition) }
-                    group.addTask { try await commit(1, inserts, partition, "\(number)") }
-                    try await Task.sleep(for: .milliseconds(10))
-                    // A small one of the same device stays behind it.
-                    group.addTask {
-                        try await commit(2, [.insert("\(number)-after", in: partition)], partition, "\(number)s")
+                    let after = [Operation.insert("\(number)-after", in: partition)]
+                    // A small one of the same device stays behind the large one.
+                    for (version, operations, name) in [(1, inserts, "\(number)"), (2, after, "\(number)s")] {
+                        let upload = Upload.of(Int64(version), operations, user: "eve", device: "eve", in: partition)
+                        // Immediate, so that they are queued in this order.
+                        group.addImmediateTask {
+                            let result = try await committer.commit(upload, app: StoreFixture.app)
+                            #expect(result.acknowledgement != nil, "\(name): \(result)")
+                            answered.withLock { $0.append(name) }
+                        }
                     }
                 }
                 var times: [Duration] = []
