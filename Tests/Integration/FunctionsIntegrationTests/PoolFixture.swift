@@ -24,7 +24,10 @@ struct PoolFixture: Sendable {
     ) async throws {
         let loops = LoopGroup(1)
         let url = try await TestEngines.shared().makeDatabase()
-        try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
+        var configuration = PostgresConfiguration(url: url)
+        // Many tests make a database at once, which a slow disk delays.
+        configuration.leaseTimeout = .seconds(60)
+        try await PostgresClient.withClient(configuration, on: loops) { client in
             try await DocumentStore.migrations.apply(on: client)
             let pool = FunctionHostPool(
                 configuration: .init(

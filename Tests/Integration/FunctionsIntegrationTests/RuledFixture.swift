@@ -19,7 +19,10 @@ struct RuledFixture: Sendable {
         let loops = LoopGroup(1)
         let app = try AppDefinition(files: files)
         let url = try await TestEngines.shared().makeDatabase()
-        try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
+        var configuration = PostgresConfiguration(url: url)
+        // Many tests make a database at once, which a slow disk delays.
+        configuration.leaseTimeout = .seconds(60)
+        try await PostgresClient.withClient(configuration, on: loops) { client in
             try await DocumentStore.migrations.apply(on: client)
             let hosts = FunctionHostPool(
                 configuration: .init(hosts: 1), loop: loops.next(), logger: Logger(label: "hosts"))

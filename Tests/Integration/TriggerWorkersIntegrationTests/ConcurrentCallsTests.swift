@@ -106,7 +106,8 @@ import Testing
         let (fixture, app) = try await deployed()
         let (values, time) = try await call("sleep", times: 200, in: app, fixture)
         for (number, value) in values { #expect(value.intValue == number) }
-        #expect(time < .seconds(10), "\(time)")
+        // One after the other, or four at a time as there are processes, they take far longer.
+        #expect(time < .seconds(20), "\(time)")
     }
 
     @Test func `100 calls that wait a second for another server wait at the same time`() async throws {
@@ -120,7 +121,8 @@ import Testing
         let slow = "http://localhost:\(port)/"
         let (values, time) = try await call("fetch", times: 100, in: app, fixture, first: slow)
         for (number, value) in values { #expect(value.intValue == number) }
-        #expect(time < .seconds(10), "\(time)")
+        // One after the other, or four at a time as there are processes, they take far longer.
+        #expect(time < .seconds(20), "\(time)")
     }
 
     @Test func `more calls than processes that wait for calls of their own app all end`() async throws {
