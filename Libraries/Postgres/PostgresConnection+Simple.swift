@@ -6,15 +6,41 @@ import EventLoop
 extension PostgresConnection {
     /// Runs a script of several statements without parameters, by the simple protocol: in one transaction, unless the script
     /// controls transactions itself or one is open.
-    public func runScript(_ sql: String) async throws {
+    ///
+    /// - Parameter isCancellable: Whether the server stops it when the task is cancelled. Otherwise it also runs in a task that is
+    ///   cancelled already, as what cleans up has to.
+    /// - Throws: `PostgresError`; `CancellationError` when the server has stopped it.
+    public func runScript(_ sql: String, isCancellable: Bool = false) async throws {
         try await leavePipeline()
         do {
-            try await runSimple(sql)
+            if isCancellable { try await runCancellable(sql) } else { try await runSimple(sql) }
         } catch {
             enterPipeline()
             throw error
         }
         enterPipeline()
+    }
+
+    private func runCancellable(_ sql: String) async throws {
+        let script = CancellableScript()
+        try await withTaskCancellationHandler {
+            let result: Result<Void, any Error>
+            do { result = .success(try await runSimple(sql)) } catch { result = .failure(error) }
+            script.isDone = true
+            if script.isCancelled, cancelsInFlight > 0 {
+                await withUnsafeContinuation { scriptsFinishedWhileCancelling.append($0) }
+            }
+            do { try result.get() } catch let error as PostgresError where error.sqlstate == "57014" {
+                throw script.isCancelled ? CancellationError() : error
+            }
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.stop(script) } }
+        }
+    }
+
+    private func stop(_ script: CancellableScript) {
+        guard !script.isDone, !script.isCancelled, askToStop() else { return }
+        script.isCancelled = true
     }
 
     func runSimple(_ sql: String) async throws {
@@ -163,4 +189,12 @@ extension PostgresConnection {
         }
         return notifications
     }
+}
+
+/// A script that the server may be asked to stop.
+///
+/// `@unchecked Sendable`: used only on its connection's loop.
+private final class CancellableScript: @unchecked Sendable {
+    var isDone = false
+    var isCancelled = false
 }

@@ -262,12 +262,14 @@ extension PostgresConnection: PostgresQuerying {
     /// Asks the server to stop the group if it is running; for one that waits behind others nothing is sent, since that would stop
     /// the others instead.
     private func cancel(_ group: StatementGroup) {
-        guard !group.isDone, !group.isCancelled, let handle, pending.first?.group === group,
-            let request = PQgetCancel(handle)
-        else {
-            return
-        }
+        guard !group.isDone, !group.isCancelled, pending.first?.group === group, askToStop() else { return }
         group.isCancelled = true
+    }
+
+    /// Asks the server to stop the statement that runs. Until ``cancelsInFlight`` is zero, it may stop the next one.
+    /// - Returns: whether it is asked.
+    func askToStop() -> Bool {
+        guard let handle, let request = PQgetCancel(handle) else { return false }
         cancelsInFlight += 1
         let box = CancelRequest(pointer: request)
         // PQcancel opens its own connection and blocks.
@@ -275,6 +277,7 @@ extension PostgresConnection: PostgresQuerying {
             box.perform()
             loop.execute { self.assumeIsolated { $0.cancelled() } }
         }
+        return true
     }
 
     /// Called when a cancel request was delivered. A group that ended before is held until then, so that the request doesn't stop
@@ -285,6 +288,9 @@ extension PostgresConnection: PostgresQuerying {
         let groups = finishedWhileCancelling
         finishedWhileCancelling = []
         for group in groups { group.resume() }
+        let scripts = scriptsFinishedWhileCancelling
+        scriptsFinishedWhileCancelling = []
+        for script in scripts { script.resume() }
     }
 }
 

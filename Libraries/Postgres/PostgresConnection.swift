@@ -28,6 +28,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     var cursors = 0
     var cancelsInFlight = 0
     var finishedWhileCancelling: [StatementGroup] = []
+    var scriptsFinishedWhileCancelling: [UnsafeContinuation<Void, Never>] = []
     private var watcher: FDWatcher?
     private var connecting: UnsafeContinuation<Void, any Error>?
     private var connectTimer: LoopTimer?

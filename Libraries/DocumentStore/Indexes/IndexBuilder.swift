@@ -98,12 +98,14 @@ struct IndexBuilder: Sendable {
                 PostgresValue(elements),
             ])
         do {
-            for statement in index.building(table) { try await connection.runScript(statement) }
+            for statement in index.building(table) {
+                try await connection.runScript(statement, isCancellable: true)
+            }
         } catch {
-            // If the removal fails, the next attempt recognises the unfinished index.
-            try? await remove(
-                Row(name: model.name + suffix, model: model, relation: relation, elements: elements, isReady: false),
-                on: connection)
+            let half = Row(
+                name: model.name + suffix, model: model, relation: relation, elements: elements, isReady: false)
+            // In a task of its own: this one may be cancelled. If the removal fails, the next attempt recognises the unfinished index.
+            await Task { try? await remove(half, on: connection) }.value
             if let error = error as? PostgresError, error.isUniqueViolation {
                 throw DocumentStoreError(duplicate: error, of: model, in: table)
             }
