@@ -22,7 +22,9 @@ extension IndexModel {
         if isDumpedText, case .document(let weights)? = document["weights"] {
             keys += weights.fields.map { Key($0.key, .text) }
         }
-        self.init(keys, name: document["name"]?.stringValue)
+        var name: String?
+        if let given = document["name"] { name = try Self.text(given, "name") }
+        self.init(keys, name: name)
         for field in document.fields { try take(field.key, field.value) }
         try check()
     }
@@ -43,8 +45,8 @@ extension IndexModel {
     private mutating func take(_ option: String, _ value: Value) throws(DocumentStoreError) {
         switch option {
         case "key", "name", "v", "ns", "background", "textIndexVersion", "hidden": break
-        case "unique": isUnique = Self.flag(value)
-        case "sparse": isSparse = Self.flag(value)
+        case "unique": isUnique = try Self.flag(value, option)
+        case "sparse": isSparse = try Self.flag(value, option)
         case "partialFilterExpression":
             guard case .document(let filter) = value else { throw Self.wrong("\(option) must be an object", code: 14) }
             partialFilter = filter
@@ -63,8 +65,8 @@ extension IndexModel {
                 }
                 text?.weights[field.key] = weight
             }
-        case "default_language": text?.defaultLanguage = value.stringValue ?? "english"
-        case "language_override": text?.languageOverride = value.stringValue ?? "language"
+        case "default_language": text?.defaultLanguage = try Self.text(value, option)
+        case "language_override": text?.languageOverride = try Self.text(value, option)
         case "collation":
             if value["locale"]?.stringValue == "simple" { break }
             throw Self.unsupported("an index with a collation")
@@ -76,7 +78,17 @@ extension IndexModel {
     }
 
     /// Reads a flag; old dumps have numbers for flags.
-    private static func flag(_ value: Value) -> Bool { value.boolValue ?? value.doubleValue.map { $0 != 0 } ?? false }
+    private static func flag(_ value: Value, _ option: String) throws(DocumentStoreError) -> Bool {
+        guard let flag = value.boolValue ?? value.doubleValue.map({ $0 != 0 }) else {
+            throw wrong("The field '\(option)' must be a boolean", code: 14)
+        }
+        return flag
+    }
+
+    private static func text(_ value: Value, _ option: String) throws(DocumentStoreError) -> String {
+        guard let text = value.stringValue else { throw wrong("The field '\(option)' must be a string", code: 14) }
+        return text
+    }
 
     /// Refuses indexes that aren't valid or aren't supported.
     func check() throws(DocumentStoreError) {

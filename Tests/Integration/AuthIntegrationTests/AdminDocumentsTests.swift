@@ -181,7 +181,7 @@ import Testing
         #expect(list?.compactMap { $0["name"]?.stringValue } == ["_id_", "a_1"])
         for (body, code) in [
             (#"{"key": {"a": "hashed"}}"#, "MongoDBError"), (#"{"key": {"a": 1}, "unique": true}"#, "MongoDBError"),
-            ("{}", "MongoDBError"), ("no JSON", "BadRequest"),
+            (#"{"key": {"b": 1}, "unique": "yes"}"#, "MongoDBError"), ("{}", "MongoDBError"), ("no JSON", "BadRequest"),
         ] {
             let answer = try await call(.createIndex, query: place, body: body)
             #expect(answer.status == 400 && answer.code == code, "\(body): \(answer.json)")

@@ -56,7 +56,9 @@ import Testing
                 (["key": ["a": 1], "colour": 1], 197), (["key": ["a": 1, "b": 1], "expireAfterSeconds": 5], 67),
                 (["key": ["$**": 1]], 115), (["key": ["a": 1], "partialFilterExpression": ["b": ["$ne": 1]]], 67),
                 (["key": ["a": 1], "sparse": true, "partialFilterExpression": ["b": 1]], 67),
-                (["key": ["a": "hashed"]], 115),
+                (["key": ["a": "hashed"]], 115), (["key": ["a": 1], "unique": "yes"], 14),
+                (["key": ["a": 1], "sparse": ["b": 1]], 14), (["key": ["a": 1], "name": 1], 14),
+                (["key": ["a": "text"], "default_language": 1], 14),
             ] as [(Document, Int)] {
                 let error = #expect(throws: DocumentStoreError.self) { try IndexModel(specification) }
                 #expect(error?.mongoCode == code, "\(specification)")
@@ -86,6 +88,33 @@ import Testing
                     .decode(0, as: Int.self) == 3)
             try await messages.deleteOne(["_id": "2"])
             try await messages.createIndex(index)
+        }
+    }
+
+    @Test func `an index whose caller leaves isn't made`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = messages(fixture)
+            try await fixture.client.withConnection { other in
+                // A concurrent build waits for transactions that have written to the table.
+                try await other.runScript("begin; lock table \(fixture.table) in row exclusive mode")
+                let making = Task { try await messages.createIndex(IndexModel([.init("author")])) }
+                try await eventually("the build waits") {
+                    try await fixture.client.query(
+                        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+                    ).count == 1
+                }
+                let start = ContinuousClock.now
+                making.cancel()
+                // What it leaves is dropped, which waits for the same transaction.
+                try await Task.sleep(for: .milliseconds(500))
+                try await other.runScript("rollback")
+                await #expect(throws: CancellationError.self) { try await making.value }
+                #expect(ContinuousClock.now - start < .seconds(10))
+            }
+            #expect(try await messages.indexes().map(\.name) == ["_id_"])
+            let left = try await fixture.client.query("select count(*) from partita.indexes").decode(Int64.self)
+            #expect(left == [0])
+            #expect(try await messages.createIndex(IndexModel([.init("author")])) == "author_1")
         }
     }
 
