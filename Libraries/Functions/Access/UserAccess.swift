@@ -131,15 +131,12 @@ public struct UserAccess: Sendable {
             .document(try ProjectionChain(projections, positionedBy: nil, now: session.now).apply(to: visible)))
     }
 
-    /// Translates errors to the names that clients of App Services know, and removes the values of unique indexes, since some may
-    /// be hidden.
+    /// Removes the values of unique indexes from errors, since some may be hidden.
     private static func named(_ error: any Error) -> any Error {
         switch error {
         case var error as BulkWriteError:
             error.failures = error.failures.mapValues(\.withoutValues)
             return error
-        case let error as DocumentStoreError where error.code == .schemaViolation:
-            return EffectFailure(name: "SchemaValidationFailedWrite", message: error.message, code: error.mongoCode)
         case let error as DocumentStoreError: return error.withoutValues
         default: return error
         }

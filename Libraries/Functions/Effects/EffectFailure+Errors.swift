@@ -14,7 +14,9 @@ extension EffectFailure {
         case let error as DocumentStoreError:
             var details = error.details ?? [:]
             if !error.errorLabels.isEmpty { details["errorLabels"] = .array(error.errorLabels.map { .string($0) }) }
-            self.init(name: "MongoDBError", message: error.message, code: error.mongoCode, details: details)
+            // App Services has a name of its own for what a schema refuses.
+            let name = error.code == .schemaViolation ? "SchemaValidationFailedWrite" : "MongoDBError"
+            self.init(name: name, message: error.message, code: error.mongoCode, details: details)
         case let error as PostgresError: self.init(DocumentStoreError(error))
         case let error as BulkWriteError: self.init(error)
         case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
