@@ -74,6 +74,11 @@ struct LocalProxy {
     }
 
     /// Debian installs it in a directory that only root has in its path.
+    /// Why there is no proxy.
+    var absence: String {
+        Self.nginx == nil ? "nginx isn't installed" : "there is no \(template), which --proxy can name"
+    }
+
     private static var nginx: String? {
         let path = CurrentEnvironment.variables["PATH"] ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin"]

@@ -95,7 +95,7 @@ actor LocalSystem {
                 environment: configuration.environment.merging(settings) { $1 }.merging(moreSettings) { $1 })
         }
         if proxy == nil {
-            Progress.line("  no proxy: nginx isn't installed; functions are called at \(url(of: "trigger-workers"))")
+            Progress.line("  no proxy: \(inFront.absence); functions are called at \(url(of: "trigger-workers"))")
         }
         try await waitUntilReady(doing: "starting")
         try Data().write(to: URL(fileURLWithPath: readyFile))
