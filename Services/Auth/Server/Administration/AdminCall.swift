@@ -87,7 +87,7 @@ public struct AdminCall: Sendable {
 
     func number(_ name: String, in range: ClosedRange<Int64>) throws(AuthError) -> Int64? {
         guard let text = parameter(name) ?? text(name) else { return nil }
-        guard let number = Int64(text), range.contains(number) else {
+        guard let number = Int64(text), range.contains(number), "\(number)".hasSameBytes(as: text) else {
             throw AuthError(
                 .invalidParameter, "\(name) is from \(range.lowerBound) to \(range.upperBound), not \(text)")
         }
