@@ -15,41 +15,6 @@ public import SyncEngine
 /// are committed without theirs. Those, and each changeset that is large, are committed beside their lane: one batch at a time,
 /// whatever the app, while the lane goes on with the other partitions.
 public final class GroupCommitter: Service {
-    /// The bounds of a committer.
-    public struct Limits: Sendable {
-        /// How many uploads of an app may wait in a lane (at least 1); further ones are refused.
-        public var waiting: Int
-        /// The number of an app's lanes (at least 1): how many of its batches may be committed at once.
-        public var lanes: Int
-        /// The most changesets in a batch (at least 1).
-        public var batch: Int
-        /// The most bytes of changesets in a batch, except that the first one may have any size.
-        public var batchBytes: Int
-        /// The most operations in a batch, except that the first changeset may have any number.
-        public var batchOperations: Int
-        /// The size in bytes from which a changeset is large.
-        public var largeBytes: Int
-        /// The number of operations from which a changeset is large.
-        public var largeOperations: Int
-        /// How long an upload that needs a locked document is retried before it fails with `busy`.
-        public var patience: Duration
-
-        public init(
-            waiting: Int = 10_000, lanes: Int = 4, batch: Int = 512, batchBytes: Int = 8 << 20,
-            batchOperations: Int = 8192, largeBytes: Int = 1 << 20, largeOperations: Int = 4096,
-            patience: Duration = .seconds(10)
-        ) {
-            self.waiting = max(waiting, 1)
-            self.lanes = max(lanes, 1)
-            self.batch = max(batch, 1)
-            self.batchBytes = batchBytes
-            self.batchOperations = batchOperations
-            self.largeBytes = largeBytes
-            self.largeOperations = largeOperations
-            self.patience = patience
-        }
-    }
-
     private struct Waiting {
         let upload: Upload
         let deadline: ContinuousClock.Instant
@@ -188,10 +153,17 @@ public final class GroupCommitter: Service {
     private func endAside(of lane: Lane, _ state: inout State) -> [Lane] {
         state.asides.end()
         var lanes: [Lane] = []
-        // The one that has the turn next comes first. A lane whose queue is worked on takes its turn by itself.
-        if let next = state.asides.next, state.running.insert(next).inserted { lanes.append(next) }
+        // The one that has the turn next comes first.
+        if let next = Self.wakeNextAside(&state) { lanes.append(next) }
         if state.queues[lane] != nil, state.running.insert(lane).inserted { lanes.append(lane) }
         return lanes
+    }
+
+    /// - Returns: the lane that may commit aside now and whose queue has to be worked on for it. One whose queue is worked on takes its turn
+    ///   by itself.
+    private static func wakeNextAside(_ state: inout State) -> Lane? {
+        guard let next = state.asides.next, state.running.insert(next).inserted else { return nil }
+        return next
     }
 
     /// Works on a lane's queue until it is empty.
@@ -220,20 +192,19 @@ public final class GroupCommitter: Service {
     private func next(of lane: Lane) -> (step: Step, other: Lane?) {
         let now = ContinuousClock.now
         var refused: [Waiting] = []
-        let step = state.withLock { state -> (Step, Lane?) in
-            let step = next(of: lane, now: now, refused: &refused, &state)
-            guard let other = state.asides.next, state.running.insert(other).inserted else { return (step, nil) }
-            return (step, other)
+        let next = state.withLock { state -> (Step, Lane?) in
+            let step = takeStep(of: lane, now: now, refused: &refused, &state)
+            return (step, Self.wakeNextAside(&state))
         }
         metrics.heldBack.increment(by: refused.count)
         for waiting in refused {
             waiting.continuation.resume(
                 throwing: DocumentStoreError(.overloaded, "the user's changesets cost too much"))
         }
-        return step
+        return next
     }
 
-    private func next(
+    private func takeStep(
         of lane: Lane, now: ContinuousClock.Instant, refused: inout [Waiting], _ state: inout State
     ) -> Step {
         guard let queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
@@ -288,11 +259,12 @@ public final class GroupCommitter: Service {
     private func standing(of upload: Upload, in lane: Lane, _ state: borrowing State) -> QueueDivision.Standing {
         let isLarge =
             upload.bytes >= limits.largeBytes || upload.changeset.operations.count >= limits.largeOperations
-        if state.pauses.isEmpty, state.costly.isEmpty { return isLarge ? .large : .ordinary }
-        let sender = sender(of: upload, in: lane)
-        if let end = state.pauses[sender] { return .pausing(until: end) }
-        if isLarge { return .large }
-        return state.costly.contains(sender) ? .costly : .ordinary
+        if !state.pauses.isEmpty || !state.costly.isEmpty {
+            let sender = sender(of: upload, in: lane)
+            if let end = state.pauses[sender] { return .pausing(until: end) }
+            if state.costly.contains(sender) { return .aside(isAlone: isLarge) }
+        }
+        return isLarge ? .aside(isAlone: true) : .ordinary
     }
 
     /// Charges what an upload costs to its user, who has to wait when it was too much.

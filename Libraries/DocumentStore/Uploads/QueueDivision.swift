@@ -9,10 +9,8 @@ struct QueueDivision {
     /// How an upload is treated.
     enum Standing {
         case ordinary
-        /// Its user's changesets cost much.
-        case costly
-        /// It is committed alone.
-        case large
+        /// It is committed aside: its user's changesets cost much, or it is large, and then nothing goes with it.
+        case aside(isAlone: Bool)
         case pausing(until: ContinuousClock.Instant)
     }
 
@@ -43,28 +41,22 @@ struct QueueDivision {
         for (place, waiting) in queue.enumerated() {
             if ordinary.isFull || seen == Self.horizon { break }
             let upload = waiting.upload, counter = upload.counter
-            let standing = standing(upload)
-            if case .pausing(let end) = standing {
+            switch standing(upload) {
+            case .pausing(let end):
                 pauseEnd = min(end, pauseEnd ?? end)
                 if now >= waiting.deadline { refused.append(place) }
                 heldFromOrdinary.insert(counter)
                 heldFromAside.insert(counter)
-                continue
-            }
-            if !busy.isEmpty, busy.contains(ExactText(upload.partition.text)) { continue }
-            switch standing {
+            case _ where !busy.isEmpty && busy.contains(ExactText(upload.partition.text)): continue
             case .ordinary:
                 seen += 1
                 heldFromAside.insert(counter)
                 if heldFromOrdinary.contains(counter) || ordinary.take(upload, at: place) { continue }
                 heldFromOrdinary.insert(counter)
-            case .costly, .large:
+            case .aside(let isAlone):
                 heldFromOrdinary.insert(counter)
-                var isLarge = false
-                if case .large = standing { isLarge = true }
-                if heldFromAside.contains(counter) || aside.take(upload, at: place, alone: isLarge) { continue }
+                if heldFromAside.contains(counter) || aside.take(upload, at: place, isAlone: isAlone) { continue }
                 heldFromAside.insert(counter)
-            case .pausing: break
             }
         }
         self.ordinary = ordinary.places
@@ -92,20 +84,20 @@ struct QueueDivision {
 
         var isFull: Bool { isClosed || places.count == limits.batch }
 
-        /// - Parameter alone: Whether no other goes with it.
+        /// - Parameter isAlone: Whether no other goes with it.
         /// - Returns: whether the upload fits.
-        mutating func take(_ upload: Upload, at place: Int, alone: Bool = false) -> Bool {
+        mutating func take(_ upload: Upload, at place: Int, isAlone: Bool = false) -> Bool {
             let more = upload.changeset.operations.count
             if isFull { return false }
             if !places.isEmpty,
-                alone || bytes + upload.bytes > limits.batchBytes || operations + more > limits.batchOperations
+                isAlone || bytes + upload.bytes > limits.batchBytes || operations + more > limits.batchOperations
             {
                 return false
             }
             bytes += upload.bytes
             operations += more
             places.append(place)
-            isClosed = alone
+            isClosed = isAlone
             return true
         }
     }
