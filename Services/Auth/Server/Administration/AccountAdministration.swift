@@ -10,18 +10,11 @@ public struct AccountAdministration: Sendable {
     private let app: String
 
     public init(client: PostgresClient, app: String, clock: WallClock = .system) {
-        self.init(client: client, app: app, clock: clock, wakeOutbox: {}, recording: { _ in })
+        self.init(accounts: Accounts(store: AccountStore(client: client), wakeOutbox: {}, clock: clock), app: app)
     }
 
-    /// - Parameters:
-    ///   - wakeOutbox: has events published at once.
-    ///   - recording: as in `AccountStore`.
-    init(
-        client: PostgresClient, app: String, clock: WallClock, wakeOutbox: @escaping @Sendable () -> Void,
-        recording: @escaping @Sendable (PostgresTransaction) async throws -> Void
-    ) {
-        accounts = Accounts(
-            store: AccountStore(client: client, recording: recording), wakeOutbox: wakeOutbox, clock: clock)
+    init(accounts: Accounts, app: String) {
+        self.accounts = accounts
         ends = SessionEnds(accounts: accounts)
         users = Users(accounts: accounts, ends: ends)
         self.app = app

@@ -70,10 +70,13 @@ public struct Administration: Sendable {
     /// The rows of a page of a list, at most.
     public static let pageLimit: Int64 = 500
 
+    private var accounts: Accounts {
+        Accounts(store: AccountStore(client: client, recording: recording), wakeOutbox: wakeOutbox, clock: clock)
+    }
+
     private func performOnUsers(_ call: AdminCall) async throws -> AdminAnswer {
         let app = try await deployments.deployed(call.app).id
-        let users = AccountAdministration(
-            client: client, app: app, clock: clock, wakeOutbox: wakeOutbox, recording: recording)
+        let users = AccountAdministration(accounts: accounts, app: app)
         if call.action == .listUsers {
             let limit = try call.number("limit", in: 1...Self.pageLimit) ?? 50
             let page = try await users.list(after: call.text("after") ?? "", limit: Int(limit))
@@ -97,9 +100,7 @@ public struct Administration: Sendable {
     }
 
     private func performOnServerKeys(_ call: AdminCall) async throws -> AdminAnswer {
-        let keys = ServerKeys(
-            client: client, app: try await deployments.deployed(call.app).id, clock: clock, wakeOutbox: wakeOutbox,
-            recording: recording)
+        let keys = ServerKeys(accounts: accounts, app: try await deployments.deployed(call.app).id)
         let name = call.parameter("key") ?? ""
         switch call.action {
         case .makeServerKey: return AdminAnswer(["key": .string(try await keys.make(named: name))])

@@ -13,16 +13,11 @@ public struct ServerKeys: Sendable {
     private static let limit = 100
 
     public init(client: PostgresClient, app: String, clock: WallClock = .system) {
-        self.init(client: client, app: app, clock: clock, wakeOutbox: {}, recording: { _ in })
+        self.init(accounts: Accounts(store: AccountStore(client: client), wakeOutbox: {}, clock: clock), app: app)
     }
 
-    /// - Parameters: as of `AccountAdministration`.
-    init(
-        client: PostgresClient, app: String, clock: WallClock, wakeOutbox: @escaping @Sendable () -> Void,
-        recording: @escaping @Sendable (PostgresTransaction) async throws -> Void
-    ) {
-        accounts = Accounts(
-            store: AccountStore(client: client, recording: recording), wakeOutbox: wakeOutbox, clock: clock)
+    init(accounts: Accounts, app: String) {
+        self.accounts = accounts
         users = Users(accounts: accounts, ends: SessionEnds(accounts: accounts))
         self.app = app
     }
