@@ -112,6 +112,21 @@ final class AuthFixture: Sendable {
         ].merging(engines.kafkaSettings) { $1 }
     }
 
+    /// Deploys an app of its own for a test, with the provider `oidc-acme`.
+    /// - Parameter redirects: The app's pages for results of sign-ins by redirects.
+    func app(signingInAt issuer: OpenIDIssuer, redirects: [String]) async throws -> AppClient {
+        let app = try await app { app in
+            app.providers["oidc-acme"] = """
+                {"name": "oidc-acme", "type": "openid-connect",
+                 "config": {"issuer": "\(issuer.url)", "clientId": "\(OpenIDIssuer.client)"},
+                 "secret_config": {"clientSecret": "s"}, "metadata_fields": [{"name": "email"}],
+                 "redirect_uris": \(redirects)}
+                """
+        }
+        try await registry.setSecret("s", of: app.app, to: OpenIDIssuer.secret)
+        return app
+    }
+
     /// Deploys an app of its own for a test.
     func app(_ change: (inout TestApp) -> Void = { _ in }) async throws -> AppClient {
         var app = TestApp()

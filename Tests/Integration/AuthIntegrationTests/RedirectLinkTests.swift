@@ -11,17 +11,7 @@ import Testing
     private static let origin = ["Origin": "https://app.example"]
 
     private func app(_ issuer: OpenIDIssuer) async throws -> AppClient {
-        let fixture = try await AuthFixture.shared()
-        let app = try await fixture.app { app in
-            app.providers["oidc-acme"] = """
-                {"name": "oidc-acme", "type": "openid-connect",
-                 "config": {"issuer": "\(issuer.url)", "clientId": "\(OpenIDIssuer.client)"},
-                 "secret_config": {"clientSecret": "s"}, "metadata_fields": [{"name": "email"}],
-                 "redirect_uris": ["\(Self.page)", "https://app.example.evil/x"]}
-                """
-        }
-        try await fixture.registry.setSecret("s", of: app.app, to: OpenIDIssuer.secret)
-        return app
+        try await AuthFixture.shared().app(signingInAt: issuer, redirects: [Self.page, "https://app.example.evil/x"])
     }
 
     private func url(_ browser: Browser, redirect: String = page) throws -> String {

@@ -9,17 +9,7 @@ import Testing
     private static let page = "https://app.example/done?x=1"
 
     private func app(_ issuer: OpenIDIssuer) async throws -> AppClient {
-        let fixture = try await AuthFixture.shared()
-        let app = try await fixture.app { app in
-            app.providers["oidc-acme"] = """
-                {"name": "oidc-acme", "type": "openid-connect",
-                 "config": {"issuer": "\(issuer.url)", "clientId": "\(OpenIDIssuer.client)"},
-                 "secret_config": {"clientSecret": "s"}, "metadata_fields": [{"name": "email"}],
-                 "redirect_uris": ["\(Self.page)", "myapp://done"]}
-                """
-        }
-        try await fixture.registry.setSecret("s", of: app.app, to: OpenIDIssuer.secret)
-        return app
+        try await AuthFixture.shared().app(signingInAt: issuer, redirects: [Self.page, "myapp://done"])
     }
 
     @Test func `the browser comes back with tokens, the app's state, and no trace of the code`() async throws {
