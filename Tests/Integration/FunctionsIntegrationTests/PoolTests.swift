@@ -100,12 +100,13 @@ import Testing
                   return 1;
                 };
                 """
-            let asks = Locked(false), mayAsk = Locked(false), isOver = Locked(false)
+            let asks = Locked(false), isOver = Locked(false)
+            let (permission, mayAsk) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     let answer = try await fixture.run(source, ["ask"], app: "outer") { _ in
                         asks.withLock { $0 = true }
-                        while !mayAsk.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(5)) }
+                        for await _ in permission {}
                         return .success((try? await fixture.run(source, ["answer"], app: "outer")) ?? .null)
                     }
                     #expect(answer.intValue == 1)
@@ -122,7 +123,7 @@ import Testing
                 group.addTask { _ = try await fixture.run(source, [], app: "third") }
                 try await Task.sleep(for: .milliseconds(100))
                 let start = ContinuousClock.now
-                mayAsk.withLock { $0 = true }
+                mayAsk.finish()
                 for _ in 0..<2 { try await group.next() }  // the outer call and the third app's
                 #expect(ContinuousClock.now - start < .seconds(10))
                 isOver.withLock { $0 = true }
