@@ -46,8 +46,8 @@ enum FunctionSource {
             }
     }
 
-    /// Whether a line has a text in it. A regular expression is made for each use, which takes a hundred times longer, so that this says
-    /// first whether it can match.
+    /// Whether a line has a text in it, without which a regular expression can't match: an expression is parsed at each use, which takes far
+    /// longer than this.
     private static func mentions(_ line: Substring, _ text: String) -> Bool {
         line.utf8.firstRange(of: text.utf8) != nil
     }
