@@ -70,6 +70,7 @@ struct GroupCommitterTests {
                         }
                     }
                 }
+                let begin = ContinuousClock.now
                 var times: [Duration] = []
                 while answered.withLock({ $0.count }) < 8 {
                     let start = ContinuousClock.now
@@ -80,8 +81,10 @@ struct GroupCommitterTests {
                 }
                 try await group.waitForAll()
                 #expect(times.count >= 8, "\(times)")
-                // One that isn't decided aside, or not beside its lane, takes longer than this by itself.
                 #expect(times.sorted()[times.count * 9 / 10] < .milliseconds(500), "\(times)")
+                // One that waits for a large one takes at least a quarter of the time of all four.
+                let longest = try #require(times.max()), all = ContinuousClock.now - begin
+                #expect(longest < all / 8, "\(longest) of \(all)")
                 for number in 0..<4 {
                     let order = answered.withLock { $0 }
                     let first = try #require(order.firstIndex(of: "\(number)"))
