@@ -140,6 +140,8 @@ extension SimulatedWorld {
             default: break
             }
         }
+        // The broker answers with a few messages, or with all that there is room for.
+        let isFull = Bool.random(using: &generator)
         var messages: [FeedAssembly<DocumentChange>.Message] = []
         while position < topic.count, messages.count < SimulatedLink.largest {
             let entry = topic[position]
@@ -150,7 +152,7 @@ extension SimulatedWorld {
                 continue
             case .change(let change, let continues):
                 messages.append(.change(change, change.revision, size: 1, continues: continues))
-                if Bool.random(using: &generator) { continue }
+                if isFull || Bool.random(using: &generator) { continue }
             case .large(let revision), .head(let revision): messages.append(.announcement(revision))
             }
             break
