@@ -31,6 +31,20 @@ extension StringProtocol {
     @inlinable
     public func startsWithBytes(of prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
 
+    /// Whether the bytes of another text are anywhere in this one; those of an empty text always are.
+    public func containsBytes(of text: some StringProtocol) -> Bool {
+        let found = utf8.withContiguousStorageIfAvailable { whole in
+            text.utf8.withContiguousStorageIfAvailable { part in
+                ByteOrder.contains(UnsafeRawBufferPointer(whole), UnsafeRawBufferPointer(part))
+            }
+        }
+        // As in `hasSameBytes(as:)`.
+        if let found, let found { return found }
+        return Array(utf8).withUnsafeBytes { whole in
+            Array(text.utf8).withUnsafeBytes { ByteOrder.contains(whole, $0) }
+        }
+    }
+
     /// The parts between the bytes of an ASCII character, including empty ones. `split` compares characters: a combining mark after
     /// a dot forms a different character with it.
     public func splitAtBytes(_ separator: Unicode.Scalar, maxSplits: Int = .max) -> [String] {
@@ -50,6 +64,22 @@ public enum ByteOrder {
     /// The same for bytes.
     public static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
         a.withUnsafeBytes { a in b.withUnsafeBytes { b in compare(a, b) } }
+    }
+
+    /// Whether the bytes of `part` are anywhere in `whole`.
+    static func contains(_ whole: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
+        guard let first = part.first, let bytes = part.baseAddress, let start = whole.baseAddress else {
+            return part.isEmpty
+        }
+        var index = 0
+        // The places of the first byte at which all of `part` has room.
+        while index + part.count <= whole.count,
+            let place = memchr(start + index, Int32(first), whole.count - part.count + 1 - index)
+        {
+            if memcmp(place, bytes, part.count) == 0 { return true }
+            index = UnsafeRawPointer(place) - start + 1
+        }
+        return false
     }
 
     static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {

@@ -1,17 +1,19 @@
 import DocumentModel
 
-/// Checks of a function's source that don't run it.
+/// Checks of a function's source that don't run it. A regular expression is parsed at each use, and dividing a source into lines takes its
+/// time too, so that both are done only where the bytes have a word without which nothing is found.
 enum FunctionSource {
     /// Whether there is an assignment to `exports` outside of comments that begin a line.
     static func assignsExports(_ source: String) -> Bool {
-        codeLines(source).contains(where: hasAssignment)
+        source.containsBytes(of: "exports") && codeLines(source).contains(where: hasAssignment)
     }
 
     /// The modules that are required with a literal name, or imported, outside of comments that begin a line; sorted.
     static func requiredPackages(_ source: String) -> [String] {
+        let words = ["require", "import", "from"].filter(source.containsBytes(of:))
+        if words.isEmpty { return [] }
         var names: Set<ExactText> = []
-        for line in codeLines(source)
-        where mentions(line, "require") || mentions(line, "import") || mentions(line, "from") {
+        for line in codeLines(source) where words.contains(where: line.containsBytes(of:)) {
             for match in line.matches(of: /\brequire\s*\(\s*["'`]([^"'`]+)["'`]\s*\)/) { names.insert(String(match.1)) }
             // The last line of a static import, which may have begun on an earlier one.
             if let match = line.firstMatch(of: /^(?:import\b[^"']*|[^"']*\}\s*from\s*)["']([^"']+)["']\s*;?\s*$/) {
@@ -23,7 +25,8 @@ enum FunctionSource {
 
     /// The services that are used with a literal name outside of comments that begin a line, with the lines, counted from 1.
     static func usedServices(_ source: String) -> [(name: String, line: Int)] {
-        numberedLines(source).filter { mentions($0.line, "services") }.flatMap { line, number in
+        guard source.containsBytes(of: "services") else { return [] }
+        return numberedLines(source).filter { $0.line.containsBytes(of: "services") }.flatMap { line, number in
             line.matches(of: /(?:^|[^A-Za-z0-9_$])services\s*\.\s*get\s*\(\s*["'`]([^"'`$]+)["'`]\s*\)/).map {
                 (String($0.1), number)
             }
@@ -32,7 +35,10 @@ enum FunctionSource {
 
     /// The lines, counted from 1, outside of comments that begin a line, that call a method of one of these names, as `.name(`.
     static func calls(of names: [String], in source: String) -> [(name: String, line: Int)] {
-        numberedLines(source).filter { line, _ in names.contains { mentions(line, $0) } }.flatMap { line, number in
+        let names = names.filter(source.containsBytes(of:))
+        if names.isEmpty { return [] }
+        return numberedLines(source).filter { names.contains(where: $0.line.containsBytes(of:)) }.flatMap {
+            line, number in
             line.matches(of: /\.\s*([A-Za-z0-9]+)\s*\(/).map { String($0.1) }.filter(names.containsExactly)
                 .map { ($0, number) }
         }
@@ -40,16 +46,11 @@ enum FunctionSource {
 
     /// The line, counted from 1, at which a private key begins (RFC 7468).
     static func lineOfPrivateKey(_ source: String) -> Int? {
-        source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-            .firstIndex { mentions($0, "PRIVATE KEY") && $0.contains(/-----BEGIN [A-Z ]*PRIVATE KEY-----/) }.map {
-                $0 + 1
-            }
-    }
-
-    /// Whether a line has a text in it, without which a regular expression can't match: an expression is parsed at each use, which takes far
-    /// longer than this.
-    private static func mentions(_ line: Substring, _ text: String) -> Bool {
-        line.utf8.firstRange(of: text.utf8) != nil
+        let words = "PRIVATE KEY"
+        guard source.containsBytes(of: words) else { return nil }
+        return source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .firstIndex { $0.containsBytes(of: words) && $0.contains(/-----BEGIN [A-Z ]*PRIVATE KEY-----/) }
+            .map { $0 + 1 }
     }
 
     /// The lines without comments that begin a line.
@@ -81,6 +82,7 @@ enum FunctionSource {
 
     private static func hasAssignment(_ line: Substring) -> Bool {
         var rest = line
+        guard line.containsBytes(of: "exports") else { return false }
         while let place = rest.firstRange(of: "exports") {
             let before = rest[..<place.lowerBound].last
             let behind = rest[place.upperBound...].drop(while: \.isWhitespace)

@@ -27,6 +27,13 @@ import Testing
     }
 
     @Test(arguments: pairs)
+    func `a text is found by its bytes`(_ a: String, _ b: String) {
+        #expect("x\(a)y".containsBytes(of: a) && !"x\(a)y".containsBytes(of: b))
+        #expect("x\(a)y".dropFirst().containsBytes(of: a[...]) && !"\(a)y".dropLast().containsBytes(of: a + "y"))
+        #expect(a.containsBytes(of: "") && "".containsBytes(of: "") && !"".containsBytes(of: a))
+    }
+
+    @Test(arguments: pairs)
     func `values made of different texts are different`(_ a: String, _ b: String) throws {
         func differ<T: Hashable>(_ make: (String) -> T) {
             #expect(make(a) != make(b) && make(a) == make(a), "\(T.self)")
