@@ -21,10 +21,15 @@ extension AppFiles {
         ends(of: path).contains { AppPaths.isRead($0) || AppPaths.isKept($0) }
     }
 
-    /// The path as each folder of it sees it; none for a path of installed packages.
+    /// The most bytes of a path in an archive, since each of its components costs a comparison.
+    private static let pathLimit = 1024
+
+    /// Whether an archive's entry has a path that is too long to be looked at.
+    public static func isTooLong(archived path: String) -> Bool { path.utf8.count > pathLimit }
+
+    /// The path as each folder of it sees it; none for a path of installed packages, or one that is too long.
     private static func ends(of path: String) -> [String] {
-        // No app has a path of this length, and each of its components costs a comparison.
-        guard path.utf8.count <= 1024 else { return [] }
+        guard !isTooLong(archived: path) else { return [] }
         let parts = path.splitAtBytes("/")
         guard !AppPaths.isPackage(parts) else { return [] }
         return parts.indices.map { parts[$0...].joined(separator: "/") }
@@ -76,11 +81,12 @@ extension AppFiles {
     /// - Parameters:
     ///   - links: the archive's links, with their targets.
     ///   - malformed: paths of the archive that aren't UTF-8: as people see them, and with the bytes that are no text replaced.
+    ///   - long: paths of the archive that are too long to be looked at.
     ///   - root: the app's folder, as `root(inArchive:name:)` returns it.
     /// - Throws: as `init(folder:)`.
     public init(
         archived files: [ArchivedFile], links: [(path: String, target: String)] = [],
-        malformed: [(shown: String, repaired: String)] = [], in root: String
+        malformed: [(shown: String, repaired: String)] = [], long: [String] = [], in root: String
     ) throws(AppDefinitionError) {
         var collector = AppFileCollector()
         for file in files {
@@ -98,6 +104,15 @@ extension AppFiles {
         for name in malformed {
             guard let path = Self.path(name.repaired, inside: root) else { continue }
             collector.report(.nameNotText(name.shown, isNeeded: AppPaths.isRead(path)))
+        }
+        for path in long {
+            guard let path = Self.path(path, inside: root), AppPaths.isRead(path) || AppPaths.isKept(path) else {
+                continue
+            }
+            collector.report(
+                DefinitionProblem(
+                    .fileUnreadable, file: path,
+                    "its path has more than the \(Self.pathLimit) bytes that are read in archives: shorten it"))
         }
         let others = Self.otherRoots(inArchive: files.map(\.path), besides: root)
         if let other = others.first {

@@ -64,13 +64,17 @@ public enum AppSource {
         of bytes: [UInt8], named name: String, choices: DeploymentChoices = DeploymentChoices()
     ) throws -> AppFiles {
         do {
-            let found = try ArchiveReader(limits: limits).contents(of: bytes, where: AppFiles.mayKeep(archived:))
+            var long: [String] = []
+            let found = try ArchiveReader(limits: limits).contents(of: bytes) { path in
+                if AppFiles.isTooLong(archived: path) { long.append(path) }
+                return AppFiles.mayKeep(archived: path)
+            }
             let root = try AppFiles.root(
                 inArchive: found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)
             var files = try AppFiles(
                 archived: found.files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) },
                 links: found.links.map { ($0.path, $0.target) },
-                malformed: found.malformed.map { ($0.shown, $0.repaired) }, in: root)
+                malformed: found.malformed.map { ($0.shown, $0.repaired) }, long: long, in: root)
             try PackageFolder.addPackages(ofArchive: bytes, root: root, to: &files)
             files.choices = choices
             return files

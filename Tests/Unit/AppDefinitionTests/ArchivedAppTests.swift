@@ -71,4 +71,19 @@ struct ArchivedAppTests {
         #expect(files.problems[1].message.contains("a second app, in other/app/"))
         #expect(files.original.map(\.path) == ["functions/README.md", "realm_config.json"])
     }
+
+    @Test func `a file whose path is too long is named, if the app would read or keep it`() throws {
+        let folders = String(repeating: "deeper/", count: 150)
+        let paths = ["functions/", "hosting/files/", "elsewhere/", "functions/node_modules/"].map {
+            $0 + folders + "a.js"
+        }
+        let within = String(repeating: "d", count: 1024)
+        #expect(paths.allSatisfy { AppFiles.isTooLong(archived: $0) } && !AppFiles.isTooLong(archived: within))
+        #expect(!AppFiles.mayKeep(archived: paths[0]) && !AppFiles.mayRead(archived: paths[0]))
+        let files = try AppFiles(
+            archived: [.init(path: "one/realm_config.json", bytes: Array("{}".utf8))],
+            long: (paths + ["other/" + paths[0]]).map { "one/" + $0 } + ["two/" + paths[0]], in: "one/")
+        #expect(files.problems.map(\.file) == Array(paths[..<2]))
+        #expect(files.problems.allSatisfy { $0.code == .fileUnreadable && $0.message.contains("1024 bytes") })
+    }
 }
