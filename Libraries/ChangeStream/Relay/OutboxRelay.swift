@@ -304,7 +304,7 @@ public final class OutboxRelay: Service {
     private func read(
         _ partitions: [(partition: PartitionKey, after: Revision?)]
     ) async throws -> (rows: [(partition: PartitionKey, rows: [ChangeRow])], unfinished: Set<PartitionKey>) {
-        let rows = try await store.client.query(
+        let rows = try await store.client.lookUp(
             OutboxSQL.read,
             [
                 .textArray(partitions.map(\.partition.app)),

@@ -23,7 +23,10 @@ enum OutboxSQL {
                     case when z.size <= $7::bigint then c.after end as after
                 from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
                     with ordinality w(app, partition, epoch, number, place)
-                left join partita.published p on p.app = w.app and p.partition = w.partition
+                left join lateral (
+                    select p.epoch, p.revision from partita.published p
+                    where p.app = w.app and p.partition = w.partition offset 0
+                ) p on true
                 cross join lateral (
                     select x.xmin as writer, x.* from partita.changes x
                     where x.app = w.app and x.partition = w.partition

@@ -70,7 +70,7 @@ struct UploadBatch {
         let app = PostgresValue.text(storage.app)
         let results = try await transaction.pipeline(
             [
-                PostgresStatement(CommitSQL.begin, [.text("\(lockTimeout.limitMilliseconds)ms")]),
+                PostgresStatement(UploadSQL.begin, [.text("\(lockTimeout.limitMilliseconds)ms")]),
                 PostgresStatement(
                     UploadSQL.counters,
                     [

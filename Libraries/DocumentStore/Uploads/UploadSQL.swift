@@ -1,12 +1,19 @@
-/// The statements about uploads and grants.
+import Postgres
+
+/// The statements about uploads and grants. Look-ups end with `offset 0`, which keeps the planner from joining whole tables.
 enum UploadSQL {
+    /// The first statement of a batch, all statements of which have kept plans. `$1` lock timeout.
+    static let begin = "\(CommitSQL.begin), \(KeptPlans.settings)"
+
     /// `$1` app, `$2` users, `$3` devices, `$4` partitions. They are read without a lock: the statement that writes them fails if
     /// another transaction was faster.
     static let counters = """
         select k.user_id, k.device, k.partition, u.last_version, u.recent, u.is_closed
         from unnest($2::text[], $3::text[], $4::text[]) k(user_id, device, partition)
-        left join partita.uploads u on u.app = $1 and u.device = k.device
-            and u.partition = k.partition and u.user_id = k.user_id
+        left join lateral (
+            select u.last_version, u.recent, u.is_closed from partita.uploads u
+            where u.app = $1 and u.device = k.device and u.partition = k.partition and u.user_id = k.user_id offset 0
+        ) u on true
         """
 
     /// `$1` app, `$2` partitions, `$3` users: whether each user may write the partition at the same place.
@@ -23,7 +30,9 @@ enum UploadSQL {
     /// `$1` app, `$2` partitions.
     static let heads = """
         select k.partition, p.epoch, p.head from unnest($2::text[]) k(partition)
-        left join partita.partitions p on p.app = $1 and p.partition = k.partition
+        left join lateral (
+            select p.epoch, p.head from partita.partitions p where p.app = $1 and p.partition = k.partition offset 0
+        ) p on true
         """
 
     /// `$1` app, `$2` users, `$3` devices, `$4` partitions, `$5` versions: the stored outcomes of changesets.

@@ -51,7 +51,7 @@ struct DependencyTable: Sendable {
 
     /// The collections on which decisions in these apps depend.
     func collections(of apps: Set<ExactText>) async throws -> [(app: String, namespace: ChangeEvent.Namespace)] {
-        try await client.query(Self.collections, [.textArray(apps.texts)]).map { row in
+        try await client.lookUp(Self.collections, [.textArray(apps.texts)]).map { row in
             let (app, database, collection) = try row.decode((String, String, String).self)
             return (app, .init(database: database, collection: collection))
         }
@@ -72,7 +72,7 @@ struct DependencyTable: Sendable {
             let collection: [PostgresValue] = [
                 .text(app), .text(namespace.database), .text(namespace.collection),
             ]
-            let fields = try await client.query(Self.fields, collection).decode(String.self)
+            let fields = try await client.lookUp(Self.fields, collection).decode(String.self)
             var byID: [ExactText: [ChangeEvent]] = [:]
             var byAnchor: [DependencyAnchor: [ChangeEvent]] = [:]
             for change in changes {
