@@ -51,10 +51,10 @@ final class Device: Sendable {
 
     func close() { socket.loop.execute { [socket] in socket.close() } }
 
-    /// The next arrival, within ten seconds. One caller at a time.
-    func arrival() async -> Arrival {
+    /// The next arrival. One caller at a time.
+    func arrival(within time: Duration = .seconds(10)) async -> Arrival {
         let timer = Task { [input] in
-            try await Task.sleep(for: .seconds(10))
+            try await Task.sleep(for: time)
             input.yield(.timeout)
         }
         defer { timer.cancel() }
@@ -62,8 +62,8 @@ final class Device: Sendable {
         return await iterator.next() ?? .timeout
     }
 
-    func next() async throws -> GatewayFrame {
-        let arrival = await arrival()
+    func next(within time: Duration = .seconds(10)) async throws -> GatewayFrame {
+        let arrival = await arrival(within: time)
         guard case .frame(let frame) = arrival else { throw Unexpected(what: "\(arrival)") }
         return frame
     }
@@ -97,8 +97,8 @@ final class Device: Sendable {
         return (subscribed, chunks)
     }
 
-    func download() async throws -> Download {
-        let frame = try await next()
+    func download(within time: Duration = .seconds(10)) async throws -> Download {
+        let frame = try await next(within: time)
         guard case .download(_, let download) = frame else { throw Unexpected(what: "\(frame)") }
         return download
     }

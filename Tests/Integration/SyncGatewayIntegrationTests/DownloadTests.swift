@@ -99,7 +99,8 @@ import Testing
                 "delete from partita.changes where app = $1 and partition = $2 and revision = 2",
                 [.text(GatewayFixture.app), .text(partition.text)])
         }
-        let download = try await device.download()
+        // It is found five to ten seconds after its commit.
+        let download = try await device.download(within: .seconds(30))
         #expect(download.changes.map { $0.document?["text"]?.stringValue } == ["lost"])
         #expect(download.to.number == 2)
     }
