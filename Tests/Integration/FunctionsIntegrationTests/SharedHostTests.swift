@@ -68,8 +68,8 @@ import Testing
             let results = await run(0..<200) { try await fixture.run(Self.sleeping, [.int32(Int32($0))], user: "ann") }
             let time = ContinuousClock.now - start
             // One after the other, and also three at a time, they would take more than a minute. On a machine that does nothing else they
-            // take less than two seconds (functions.waiting of the benchmarks).
-            #expect(time < .seconds(15), "\(time)")
+            // take less than two seconds (functions.waiting of the benchmarks), beside the other suites up to twenty.
+            #expect(time < .seconds(40), "\(time)")
             for (number, result) in results { #expect(try result.get().intValue == number) }
             #expect(try processes(of: program).count <= 2)
         }
