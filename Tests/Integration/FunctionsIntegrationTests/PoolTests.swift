@@ -121,6 +121,7 @@ import Testing
                 }
                 // The outer call's process takes no more calls, for the sake of a third app, whose caller leaves.
                 let third = Task { try await fixture.run(source, [], app: "third") }
+                // Nothing outside of the pool tells when a process takes no more calls.
                 try await Task.sleep(for: .milliseconds(500))
                 third.cancel()
                 await #expect(throws: CancellationError.self) { try await third.value }

@@ -51,10 +51,13 @@ final class Device: Sendable {
 
     func close() { socket.loop.execute { [socket] in socket.close() } }
 
+    /// How long a device waits for what has to come at once, also on a busy machine.
+    static let patience = Duration.seconds(10)
+
     /// The next arrival. One caller at a time.
-    func arrival(within time: Duration = .seconds(10)) async -> Arrival {
+    func arrival(within time: Duration = Device.patience) async -> Arrival {
         let timer = Task { [input] in
-            try await Task.sleep(for: time)
+            try await Task.sleep(for: time)  // the time limit; cancelled by what arrives
             input.yield(.timeout)
         }
         defer { timer.cancel() }
@@ -62,7 +65,7 @@ final class Device: Sendable {
         return await iterator.next() ?? .timeout
     }
 
-    func next(within time: Duration = .seconds(10)) async throws -> GatewayFrame {
+    func next(within time: Duration = Device.patience) async throws -> GatewayFrame {
         let arrival = await arrival(within: time)
         guard case .frame(let frame) = arrival else { throw Unexpected(what: "\(arrival)") }
         return frame
@@ -97,7 +100,7 @@ final class Device: Sendable {
         return (subscribed, chunks)
     }
 
-    func download(within time: Duration = .seconds(10)) async throws -> Download {
+    func download(within time: Duration = Device.patience) async throws -> Download {
         let frame = try await next(within: time)
         guard case .download(_, let download) = frame else { throw Unexpected(what: "\(frame)") }
         return download
