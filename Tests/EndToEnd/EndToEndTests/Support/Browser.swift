@@ -137,12 +137,23 @@ final class Browser: Sendable {
     }
 
     /// Waits until a condition holds on the page.
+    ///
+    /// A condition that throws doesn't hold yet: a page builds its parts again while it connects, so that what it reads may be
+    /// missing for a moment. What it throws in the end is named.
     func wait(_ what: String, within limit: Duration = .seconds(20), for condition: String) async throws {
+        let test = "(() => { try { return Boolean(\(condition)) } catch (error) { return String(error) } })()"
+        let last = Locked("")
         do {
-            try await eventually(what, within: limit) { try await evaluate("Boolean(\(condition))") == "1" }
+            try await eventually("\(what): \(condition)", within: limit) {
+                let answer = try await evaluate(test)
+                last.withLock { $0 = answer }
+                return answer == "1"
+            }
         } catch {
             throw SystemFailure(
-                description: "\(error)\n\(try await evaluate("document.body.innerText"))\n\(system.logEnds(lines: 3))")
+                description:
+                    "\(error)\n\(last.withLock { $0 })\n\(try await evaluate("document.body.innerText"))\n\(system.logEnds(lines: 3))"
+            )
         }
     }
 
