@@ -36,6 +36,7 @@ public final class DocumentStore: Service {
 
     private struct Observers {
         var all: [Int: @Sendable (String, [CommittedHead]) -> Set<PartitionKey>] = [:]
+        var plans: [Int: @Sendable (WritePlan, [CommittedHead]) -> Void] = [:]
         var next = 0
     }
     private let observers = Locked(Observers())
@@ -118,8 +119,22 @@ public final class DocumentStore: Service {
         return CommitObservation { [observers] in observers.withLock { $0.all[id] = nil } }
     }
 
-    func committed(_ heads: [CommittedHead], app: String) {
+    /// Calls `observer` after each commit of devices' uploads by this store with what was written and the heads that the commit moved,
+    /// until the observation is cancelled. Commits of one partition may be reported out of their order.
+    public func observeUploads(_ observer: @escaping @Sendable (WritePlan, [CommittedHead]) -> Void)
+        -> CommitObservation
+    {
+        let id = observers.withLock { observers in
+            observers.next += 1
+            observers.plans[observers.next] = observer
+            return observers.next
+        }
+        return CommitObservation { [observers] in observers.withLock { $0.plans[id] = nil } }
+    }
+
+    func committed(_ heads: [CommittedHead], app: String, plan: WritePlan? = nil) {
         if heads.isEmpty { return }
+        if let plan { for observer in observers.withLock({ Array($0.plans.values) }) { observer(plan, heads) } }
         var open = Set(heads.map { PartitionKey(app: app, partition: $0.partition) })
         for observer in observers.withLock({ Array($0.all.values) }) { open.subtract(observer(app, heads)) }
         if !open.isEmpty { notifier.announce(open) }

@@ -35,7 +35,7 @@ public struct Scenario: Sendable {
     public static let all = [
         Scenario(
             "connections", devices: 4, [.straying, .clockJumps], countsAll: true,
-            expecting: [.answeredAgain, .disconnected, .rejected, .lagged, .straying, .lostWrite]),
+            expecting: [.answeredAgain, .disconnected, .rejected, .lagged, .straying, .lostWrite, .deliveredEarly]),
         Scenario(
             "feed", devices: 3, readers: 1, filled: 12, [.feedFaults, .moves, .clockJumps], countsAll: true,
             expecting: [.feedLost, .feedRepeated, .moved, .moveRefused]),
@@ -53,7 +53,7 @@ public struct Scenario: Sendable {
             expecting: [.revoked, .receipt, .lapsed, .gatewayLost, .reset, .begunAgain]),
         Scenario(
             "gateways", devices: 4, filled: 12, [.gatewayLost, .feedFaults, .straying], countsAll: true,
-            expecting: [.gatewayLost, .feedLost, .feedRepeated, .straying, .answeredAgain]),
+            expecting: [.gatewayLost, .feedLost, .feedRepeated, .straying, .answeredAgain, .deliveredEarly]),
         Scenario(
             "hand-over", devices: 3, [.relayHandOver], countsAll: true,
             expecting: [.relayLeads, .relayLost, .markRefused, .publishedAgain]),

@@ -31,6 +31,8 @@ struct SimulatedGateway: Sendable {
     var followers = GrantFollowers<Follower>()
     /// The changes that it has read: of unfinished commits only a few.
     var feed = FeedAssembly<DocumentChange>(limit: SimulatedLink.unfinished)
+    /// What it has committed for devices, and hasn't passed to its feed yet.
+    var committed: [[DocumentChange]] = []
     /// The revision up to which frames were delivered.
     var delivered = EpochHistory.beginning
     var missedHeads = MissedHeads()

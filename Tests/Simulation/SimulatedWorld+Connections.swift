@@ -80,8 +80,22 @@ extension SimulatedWorld {
         let isReadingSlowly = withFaults && Int.random(in: 0..<5, using: &generator) > 0
         let isSlow = withFaults && index % 3 == 2 && Int.random(in: 0..<6, using: &generator) > 0
         let choices = links[index]?.choices(isReadingSlowly: isReadingSlowly, isSlow: isSlow) ?? []
-        switch choices.randomElement(using: &generator) {
-        case nil: return false
+        guard let choice = choices.randomElement(using: &generator) else { return false }
+        perform(choice, index)
+        return true
+    }
+
+    /// Advances a connection without faults, whose socket takes something only when nothing else is left to do.
+    /// - Returns: Whether there was anything.
+    mutating func advanceUnflushed(_ index: Int) -> Bool {
+        let choices = links[index]?.choices(isReadingSlowly: false, isSlow: false) ?? []
+        guard let choice = choices.first(where: { $0 != .flush }) ?? choices.first else { return false }
+        perform(choice, index)
+        return true
+    }
+
+    private mutating func perform(_ choice: SimulatedLink.Choice, _ index: Int) {
+        switch choice {
         case .arriveUp: arriveUp(index)
         case .arriveDown: if let frame = links[index]?.down.removeFirst() { take(frame, by: index) }
         case .startRead: startRead(index)
@@ -91,7 +105,6 @@ extension SimulatedWorld {
         case .commit: commitNext(index)
         case .flush: flush(index)
         }
-        return true
     }
 
     /// The kernel takes a frame, if the gateway may still send what it has queued.
@@ -132,7 +145,11 @@ extension SimulatedWorld {
     private mutating func commitNext(_ index: Int) {
         guard var received = links[index]?.uploads.first else { return }
         let isAgain = received.changeset.version <= server.lastVersion(of: received.device)
+        let count = server.rows.count
         let result = commit(&received)
+        if let place = links[index]?.gateway, server.rows.count > count {
+            gateways[place].committed.append(server.rows[count...].map(\.change))
+        }
         guard let result else {
             links[index]?.uploads[0] = received
             return

@@ -54,6 +54,7 @@ extension SimulatedWorld {
             !links.contains { $0?.id == notice.follower.link && $0?.isStuck == true }
         }
         if next != nil { choices.append(1) }
+        if !gateways[place].committed.isEmpty { choices.append(-1) }
         if !gateways[place].isCutOff {
             for partition in permissions.topic.indices
             where gateways[place].grantPositions[partition] < permissions.topic[partition].count {
@@ -62,6 +63,7 @@ extension SimulatedWorld {
         }
         guard let choice = choices.randomElement(using: &generator) else { return false }
         switch choice {
+        case -1: deliverCommitted(place, withFaults: withFaults)
         case 0: readChanges(place, withFaults: withFaults)
         case 1: if let next { takeNotice(place, at: next) }
         default: readGrants(place, partition: choice - 2)
@@ -160,6 +162,19 @@ extension SimulatedWorld {
         // The topic delivers at least once: sometimes the gateway reads it again.
         if !withFaults || Int.random(in: 0..<8, using: &generator) > 0 { gateways[place].changesPosition = position }
         deliver(gateways[place].feed.take(messages), by: place)
+    }
+
+    /// A gateway passes a commit of its own to its feed. It may hear of two in another order than they were made, or not at all.
+    private mutating func deliverCommitted(_ place: Int, withFaults: Bool) {
+        let number = withFaults ? Int.random(in: 0..<min(2, gateways[place].committed.count), using: &generator) : 0
+        let changes = gateways[place].committed.remove(at: number)
+        guard let first = changes.first?.revision, !withFaults || Int.random(in: 0..<8, using: &generator) > 0 else {
+            return
+        }
+        let from = Revision(epoch: first.epoch, number: first.number - 1)
+        let runs = gateways[place].feed.take(own: changes, from: from, size: changes.count)
+        if !runs.isEmpty { happened(.deliveredEarly) }
+        deliver(runs, by: place)
     }
 
     /// Passes on what the feed of a gateway makes frames of.

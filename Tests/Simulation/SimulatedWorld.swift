@@ -67,7 +67,8 @@ public struct SimulatedWorld: Sendable {
     }
 
     public enum Event: CaseIterable, Sendable {
-        case answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap, revoked
+        case deliveredEarly, answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap,
+            revoked
         case straying, tombstonesDropped, servedFromStart, catchUpResumed, catchUpAbandoned
         case deviceRestored, sessionEnded, suspended, feedLost, feedRepeated, moved, moveRefused, lostWrite
         case receipt, lapsed, reset, begunAgain, gatewayLost, relayLeads, relayLost, markRefused, publishedAgain
@@ -149,14 +150,21 @@ public struct SimulatedWorld: Sendable {
         }
     }
 
-    /// After the store was read for a device, and before it is sent that, more changes come than are held for it. No other follows them.
+    /// After the store was read for a device to the end, and before it is sent that, more changes come than are held for it, and no other
+    /// follows them. One that reads has everything to read, and its socket is full.
     private mutating func exceedHeld() {
-        disconnect(0)
-        connect(0)
-        while links[0]?.late.isEmpty == true, advance(0, withFaults: false) {}
+        let index = scenario.readers > 0 ? scenario.devices : 0
+        if scenario.readers > 0 {
+            reinstall(index)
+        } else {
+            disconnect(index)
+            connect(index)
+        }
+        while links[index]?.late.last?.isFinal != true, advanceUnflushed(index) {}
         for _ in 0..<4 { writeOnServer() }
         for place in relays.indices { while advance(relay: place, withFaults: false) {} }
         for place in gateways.indices { while advance(gateway: place, withFaults: false) {} }
+        for _ in 0..<10 where !advanceUnflushed(index) { break }
         rest()
     }
 

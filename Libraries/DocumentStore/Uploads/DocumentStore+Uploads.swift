@@ -136,8 +136,8 @@ extension DocumentStore {
     }
 
     private func commit(_ batch: UploadBatch) async throws -> [UploadResult?] {
-        let (results, heads) = try await batch.commit(on: client)
-        committed(heads, app: batch.storage.app)
+        let (results, heads, plan) = try await batch.commit(on: client)
+        committed(heads, app: batch.storage.app, plan: plan)
         return results
     }
 

@@ -23,16 +23,18 @@ struct UploadBatch {
     /// The reason to reject all changesets of the batch; `nil` to decide about each.
     var refusal: OperationRejection?
 
-    /// - Returns: the results; `nil` for an upload that needs something that is locked, which isn't committed.
+    /// - Returns: the results, `nil` for an upload that needs something that is locked, which isn't committed; and what was written.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
-    func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
+    func commit(
+        on client: PostgresClient
+    ) async throws -> (results: [UploadResult?], heads: [CommittedHead], plan: WritePlan) {
         let (decision, rows) = try await client.withTransaction { transaction in
             var decision = try await read(in: transaction)
             decide(&decision)
             return (decision, try await transaction.commit(with: decision.statements(tables: tables.values)))
         }
         let heads = decision.plan.isEmpty ? [] : try CommittedHead.all(from: rows[0])
-        return (decision.results(heads: heads), heads)
+        return (decision.results(heads: heads), heads, decision.plan)
     }
 
     /// The processor time after which a batch is committed with what is decided.

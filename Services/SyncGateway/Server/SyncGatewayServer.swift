@@ -63,10 +63,11 @@ public enum SyncGatewayServer {
                     app: context.configuration[appQuestions])),
             logger: logger)
         let committer = GroupCommitter(store: engines.store, on: context.loops.next())
-        let feed = ChangeFeed(logger: logger) { [store = engines.store] app, namespace in
+        let feed = ChangeFeed(on: context.loops.next(), logger: logger) { [store = engines.store] app, namespace in
             // An app that isn't known here has no connected devices.
             (try? store.storage(of: app).syncs(namespace)) ?? false
         }
+        _ = engines.store.observeUploads { feed.committed($0, $1) }
         let epoch = EpochWatch(store: engines.store, logger: logger)
         let heads = HeadWatch(store: engines.store, feed: feed, logger: logger)
         let gateway = GatewayContext(
@@ -100,7 +101,7 @@ public enum SyncGatewayServer {
             try await documents.handle($0)
         }
         let changes = EventTail<DocumentChangesEvent>(
-            pool: engines.pool, kafka: engines.reading, on: context.loops.next(), logger: logger
+            pool: engines.pool, kafka: engines.reading, on: feed.loop, logger: logger
         ) {
             feed.handle($0)
         }

@@ -232,6 +232,9 @@ extension Mutant {
         Mutant("head-ignored", feed, omits: "runs.append(.announcement(revision))"),
         Mutant("part-of-commit-sent", feed, "!continues", becomes: "size >= 0"),
         Mutant("unfinished-commit-in-later-frame", feed, "Int64(whole)", becomes: "Int64(held.count)"),
+        Mutant(
+            "own-commit-before-those-of-others", feed, "ahead.removeValue(forKey: made)",
+            becomes: "ahead.popFirst()?.value"),
         Mutant("missed-head-ignored", heads, omits: "unseen = next"),
         Mutant("marked-without-acknowledgement", relay, "!isAcknowledged(index)", becomes: "false"),
         Mutant(

@@ -52,8 +52,62 @@ import Testing
         var assembly = Assembly(limit: 100)
         #expect(assembly.take([change(1, continues: true), change(2, continues: true)]).isEmpty)
         let again = assembly.take([change(2, continues: true), change(3), change(1, continues: true)])
-        #expect(texts(again) == ["1-3: 2 3"])
-        #expect(texts(assembly.take([change(2, continues: true), change(3)])) == ["0-3: 1 2 3"])
+        #expect(texts(again) == ["0-3: 1 2 3"])
+        #expect(assembly.take([change(2, continues: true), change(3)]).isEmpty)
+        #expect(texts(assembly.take([change(4)])) == ["3-4: 4"])
+    }
+
+    private func own(_ numbers: ClosedRange<Int64>, to assembly: inout Assembly, size: Int = 1) -> [String] {
+        texts(
+            assembly.take(
+                own: Array(numbers), from: Revision(epoch: 1, number: numbers.lowerBound - 1), size: size))
+    }
+
+    @Test func `a commit of this process doesn't wait for the topic, which brings it again`() {
+        var assembly = Assembly(limit: 100)
+        // Nothing is known of what was before.
+        #expect(own(3...3, to: &assembly).isEmpty)
+        #expect(texts(assembly.take([change(3)])) == ["2-3: 3"])
+        #expect(own(4...5, to: &assembly) == ["3-5: 4 5"])
+        #expect(own(4...5, to: &assembly).isEmpty)
+        #expect(assembly.take([change(4, continues: true)]).isEmpty)
+        #expect(texts(assembly.take([change(5), change(6)])) == ["5-6: 6"])
+    }
+
+    @Test func `a commit of this process waits for those of others before it`() {
+        var assembly = Assembly(limit: 100)
+        _ = assembly.take([change(1)])
+        #expect(own(5...5, to: &assembly).isEmpty && own(3...4, to: &assembly).isEmpty)
+        #expect(texts(assembly.take([change(2)])) == ["1-2: 2", "2-4: 3 4", "4-5: 5"])
+        // The topic may bring them first.
+        #expect(own(7...7, to: &assembly).isEmpty)
+        #expect(texts(assembly.take([change(6), change(7), change(8)])) == ["5-8: 6 7 8"])
+        #expect(own(9...9, to: &assembly) == ["8-9: 9"])
+    }
+
+    @Test func `a head brings subscriptions to where a commit of this process continues`() {
+        var assembly = Assembly(limit: 100)
+        _ = assembly.take([change(1)])
+        #expect(own(4...4, to: &assembly).isEmpty)
+        #expect(texts(assembly.take([.announcement(Revision(epoch: 1, number: 3))])) == ["3", "3-4: 4"])
+    }
+
+    @Test func `a part of a commit of this process that the topic has brought isn't brought again`() {
+        var assembly = Assembly(limit: 100)
+        _ = assembly.take([change(1), change(2, continues: true)])
+        #expect(own(2...3, to: &assembly) == ["1-3: 2 3"])
+        #expect(assembly.take([change(3)]).isEmpty)
+        #expect(texts(assembly.take([change(4)])) == ["3-4: 4"])
+    }
+
+    @Test func `few commits of this process wait, and no large one`() {
+        var assembly = Assembly(limit: 10)
+        _ = assembly.take([change(1)])
+        #expect(own(2...2, to: &assembly, size: 11).isEmpty)
+        #expect(own(3...3, to: &assembly, size: 6).isEmpty && own(4...4, to: &assembly, size: 6).isEmpty)
+        // The first one was forgotten for the second.
+        #expect(texts(assembly.take([change(2)])) == ["1-2: 2"])
+        #expect(texts(assembly.take([change(3)])) == ["2-3: 3", "3-4: 4"])
     }
 
     @Test func `a head within an unfinished commit doesn't end it`() {

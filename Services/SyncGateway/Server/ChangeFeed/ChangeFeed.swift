@@ -8,11 +8,16 @@ import SyncProtocol
 import WebSocket
 
 /// Receives every change of the pool. Changes of partitions that no device of this gateway has open are dropped by their key,
-/// unparsed; the others are encoded once and passed to the event loops of the devices that do.
+/// unparsed; the others are encoded once and passed to the event loops of the devices that do. Those that this gateway has committed
+/// itself it has before the topic brings them.
+///
+/// It works on one event loop, so that frames of a partition are delivered in the order in which they are made.
 final class ChangeFeed: Sendable {
     typealias Frame = LiveFrame<FeedPayload>
 
     private let listeners = Locked<[[UInt8]: Listeners]>([:])
+    /// The loop on which ``handle(_:)`` is called.
+    let loop: EventLoop
     private let logger: Logger
     /// Whether a collection of an app is synced.
     private let syncs: @Sendable (String, ChangeEvent.Namespace) -> Bool
@@ -26,12 +31,17 @@ final class ChangeFeed: Sendable {
     private struct Listeners {
         let key: PartitionKey
         var shards: [FeedShard]
-        var assembly = FeedAssembly<ChangeEvent>(limit: ChangeFeed.unfinishedBytes)
+        var assembly = FeedAssembly<FeedChange>(limit: ChangeFeed.unfinishedBytes)
         /// The revision up to which frames were delivered.
         var delivered = EpochHistory.beginning
+
+        mutating func make(
+            _ take: (inout FeedAssembly<FeedChange>) -> [FeedAssembly<FeedChange>.Run]
+        ) -> [FeedAssembly<FeedChange>.Run] { take(&assembly) }
     }
 
-    init(logger: Logger, syncs: @escaping @Sendable (String, ChangeEvent.Namespace) -> Bool) {
+    init(on loop: EventLoop, logger: Logger, syncs: @escaping @Sendable (String, ChangeEvent.Namespace) -> Bool) {
+        self.loop = loop
         self.logger = logger
         self.syncs = syncs
     }
@@ -49,9 +59,9 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Handles a batch of messages, in order per partition.
+    /// Handles a batch of messages, in order per partition. Must be called on the feed's loop.
     func handle(_ events: [RawEvent<DocumentChangesEvent>]) {
-        var batches: [[UInt8]: [FeedAssembly<ChangeEvent>.Message]] = [:]
+        var batches: [[UInt8]: [FeedAssembly<FeedChange>.Message]] = [:]
         for event in events {
             let bytes = event.keyBytes
             if batches[bytes] == nil {
@@ -65,7 +75,22 @@ final class ChangeFeed: Sendable {
                 logger.error("a change can't be read", metadata: ["error": "\(error)"])
             }
         }
-        for (key, messages) in batches { deliver(messages, of: key) }
+        for (key, messages) in batches { take(messages, of: key) }
+    }
+
+    /// Delivers what this gateway has committed for devices, soon.
+    func committed(_ plan: WritePlan, _ heads: [CommittedHead]) { loop.execute { self.take(plan, heads) } }
+
+    private func take(_ plan: WritePlan, _ heads: [CommittedHead]) {
+        let key = { PartitionKey(app: plan.storage.app, partition: $0) }
+        let open = heads.filter { head in listeners.withLock { $0[key(head.partition).messageKey] != nil } }
+        for (head, from, changes) in plan.changes(of: open) {
+            // With what surrounds a change in a frame, roughly.
+            let size = changes.reduce(0) { $0 + ($1.body?.count ?? 0) + 100 }
+            deliver(to: key(head.partition).messageKey) {
+                $0.take(own: changes.map(FeedChange.committed), from: from, size: size)
+            }
+        }
     }
 
     /// The partitions that devices have open, with the revision up to which frames were delivered.
@@ -76,11 +101,20 @@ final class ChangeFeed: Sendable {
     }
 
     /// Tells subscriptions that a partition has this revision, of which the topic has said nothing: they catch up.
-    func announce(_ head: Revision, of key: PartitionKey) { deliver([.announcement(head)], of: key.messageKey) }
+    func announce(_ head: Revision, of key: PartitionKey) {
+        loop.execute { self.take([.announcement(head)], of: key.messageKey) }
+    }
 
-    private func deliver(_ messages: [FeedAssembly<ChangeEvent>.Message], of bytes: [UInt8]) {
-        let taken = listeners.withLock { listeners -> (listening: Listeners, runs: [FeedAssembly<ChangeEvent>.Run])? in
-            guard let runs = listeners[bytes]?.assembly.take(messages), let last = runs.last?.to else { return nil }
+    private func take(_ messages: [FeedAssembly<FeedChange>.Message], of bytes: [UInt8]) {
+        GatewayMetrics.feedChanges.increment(by: messages.count)
+        deliver(to: bytes) { $0.take(messages) }
+    }
+
+    private func deliver(
+        to bytes: [UInt8], _ take: (inout FeedAssembly<FeedChange>) -> [FeedAssembly<FeedChange>.Run]
+    ) {
+        let taken = listeners.withLock { listeners -> (listening: Listeners, runs: [FeedAssembly<FeedChange>.Run])? in
+            guard let runs = listeners[bytes]?.make(take), let last = runs.last?.to else { return nil }
             let before = listeners[bytes]?.delivered ?? last
             listeners[bytes]?.delivered = max(before, last)
             return listeners[bytes].map { ($0, runs) }
@@ -93,29 +127,24 @@ final class ChangeFeed: Sendable {
                 Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
             }
         }
-        GatewayMetrics.feedChanges.increment(by: messages.count)
         for shard in listening.shards { shard.deliver(frames, of: listening.key) }
     }
 
     /// A change in a collection that is no longer synced takes its revision, but isn't sent to devices, except that a document has left
     /// the partition: devices may have it.
     private func encode(
-        _ changes: [ChangeEvent], from: Revision, to: Revision, in key: PartitionKey
+        _ changes: [FeedChange], from: Revision, to: Revision, in key: PartitionKey
     ) -> Frame {
         var encoder = DownloadEncoder(partition: key.partition, from: from)
-        var body: [UInt8] = []
-        for change in changes where change.operationType == .delete || syncs(key.app, change.namespace) {
+        for change in changes where change.isDeletion || syncs(key.app, change.namespace) {
             let origin = change.origin.map { DocumentChange.Origin(device: $0.device, version: $0.version) }
-            let id = change.documentKey.idText ?? ""
-            if let document = change.fullDocument, change.operationType != .delete {
-                body.removeAll(keepingCapacity: true)
-                ExtendedJSON.append(document, to: &body)
+            if let body = change.body {
                 encoder.appendUpsert(
-                    collection: change.namespace.collection, idText: id, revision: change.revision,
+                    collection: change.namespace.collection, idText: change.id, revision: change.revision,
                     incarnation: change.incarnation, origin: origin, body: body)
             } else {
                 encoder.appendDelete(
-                    collection: change.namespace.collection, idText: id, revision: change.revision,
+                    collection: change.namespace.collection, idText: change.id, revision: change.revision,
                     incarnation: change.incarnation, origin: origin)
             }
         }
@@ -126,12 +155,12 @@ final class ChangeFeed: Sendable {
     }
 }
 
-extension FeedAssembly.Message where Change == ChangeEvent {
+extension FeedAssembly.Message where Change == FeedChange {
     /// - Parameter size: The size of the message in bytes.
     fileprivate init(_ event: DocumentChangesEvent, size: Int) {
         self =
             if case .change(let change) = event {
-                .change(change, change.revision, size: size, continues: change.continues)
+                .change(.event(change), change.revision, size: size, continues: change.continues)
             } else {
                 .announcement(event.revision)
             }
