@@ -199,16 +199,16 @@ extension AppDeployments {
     ) async throws {
         let rows = try await client.query(
             """
-            select device, last_version, is_closed, to_char(updated_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS')
+            select device, last_version, schema_version, is_closed, to_char(updated_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS')
             from partita.uploads where app = $1 and partition = $2 and user_id = $3 order by updated_at desc limit 100
             """, [.text(app), .text(partition), .text(user)]
-        ).decode((String, Int64, Bool, String).self)
-        for (device, last, isClosed, at) in rows {
+        ).decode((String, Int64, Int64?, Bool, String).self)
+        for (device, last, schemaVersion, isClosed, at) in rows {
             text.add(
                 "device",
                 [
                     "device": .string(device), "lastVersion": .int64(last), "isClosed": .bool(isClosed),
-                    "at": .string(at),
+                    "schemaVersion": schemaVersion.map { .int64($0) } ?? .null, "at": .string(at),
                 ],
                 "device \(device): its changeset \(last) was the last to arrive, \(at) UTC\(isClosed ? "; another device has used its name since" : "")"
             )

@@ -40,18 +40,21 @@ extension AppDeployments {
             ).decode((String, String, String, String).self) : []
         let devices = try await client.query(
             """
-            select user_id, device, last_version from (
+            select user_id, device, last_version, schema_version from (
                 select * from partita.uploads where app = $1 and partition = $2 order by updated_at desc limit $3
             ) u order by updated_at
             """, page
-        ).decode((String, String, Int64).self)
+        ).decode((String, String, Int64, Int64?).self)
         state["grants"] = .array(
             grants.prefix(Self.partitionRows).map { row in
                 ["user": .string(row.0), "access": .string(row.1), "version": .string(row.2), "reason": .string(row.3)]
             })
         state["devices"] = .array(
             devices.suffix(Self.partitionRows).map { row in
-                ["user": .string(row.0), "device": .string(row.1), "lastVersion": .int64(row.2)]
+                [
+                    "user": .string(row.0), "device": .string(row.1), "lastVersion": .int64(row.2),
+                    "schemaVersion": row.3.map { .int64($0) } ?? .null,
+                ]
             })
         state["isComplete"] = .bool(max(grants.count, devices.count) <= Self.partitionRows)
         return state

@@ -1,7 +1,7 @@
 import AppDefinition
 public import DocumentModel
 import DocumentSchema
-import DocumentStore
+public import DocumentStore
 import Postgres
 
 /// What a changed schema of a collection means for the documents that are stored, and for devices that write as before.
@@ -17,8 +17,8 @@ public struct SchemaImpact: Sendable {
     public let example: (id: Value, reason: String)?
     /// The fields that are newly required.
     public let newlyRequired: [String]
-    /// How many devices have written to the collection's partitions in the last 30 days.
-    public let devices: Int
+    /// The devices that have written to the collection's partitions in the last 30 days, if it newly requires something.
+    public let devices: [DocumentStore.DeviceGroup]
 
     /// Whether changes of documents would be rejected.
     public var isBreaking: Bool { broken > 0 }
@@ -31,9 +31,11 @@ public struct SchemaImpact: Sendable {
             let why = example.map { "; \(ExtendedJSON.print($0.id, mode: .relaxed)): \($0.reason)" } ?? ""
             lines.append("\(broken) of \(what) documents of \(name) violate its new schema\(why)")
         }
-        if !newlyRequired.isEmpty, devices > 0 {
+        let count = devices.reduce(0) { $0 + $1.count }
+        if !newlyRequired.isEmpty, count > 0 {
+            let versions = devices.map(\.text).joined(separator: ", ")
             lines.append(
-                "\(name) newly requires \(newlyRequired.joined(separator: ", ")): \(devices) devices have written there in the last 30 days, and what they insert without it is rejected until they have a new version of the app"
+                "\(name) newly requires \(newlyRequired.joined(separator: ", ")): \(count) devices have written there in the last 30 days (\(versions)), and what they insert without it is rejected until they have a new version of the app"
             )
         }
         return lines
@@ -79,7 +81,17 @@ extension AppDeployments {
         return SchemaImpact(
             namespace: namespace, scanned: scanned, isComplete: scanned < Self.schemaScanLimit, broken: broken,
             example: example, newlyRequired: added,
-            devices: added.isEmpty ? 0 : try await store.recentDevices(of: namespace, app: app))
+            devices: added.isEmpty ? [] : try await store.recentDevices(of: namespace, app: app))
+    }
+}
+
+extension DocumentStore.DeviceGroup {
+    fileprivate var text: String {
+        switch schemaVersion {
+        case nil: "\(count) of unknown schema version"
+        case 0?: "\(count) without a schema version"
+        case let version?: "\(count) with schema version \(version)"
+        }
     }
 }
 

@@ -5,10 +5,11 @@
 /// one as a whole. Where there is no other way, that costs so much, by estimate, that Postgres would compile the plan, which takes
 /// longer still.
 public enum KeptPlans {
+    /// A part of a SELECT: what follows in its transaction isn't planned anew for its parameters.
+    public static let setting = "set_config('plan_cache_mode', 'force_generic_plan', true)"
     /// Parts of a SELECT that apply to what follows in its transaction, or in its pipeline if that is an implicit one.
     public static let settings = """
-        set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-        set_config('jit', 'off', true)
+        \(setting), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
         """
 }
 

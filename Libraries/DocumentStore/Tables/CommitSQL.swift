@@ -1,3 +1,5 @@
+import Postgres
+
 /// The statements of a commit that don't concern a particular collection.
 enum CommitSQL {
     /// The first statement of a transaction: disables the triggers for external writers. `$1` lock timeout.
@@ -12,7 +14,7 @@ enum CommitSQL {
         insert into partita.partitions as p (app, partition, epoch, head)
         select $1, w.partition, e.epoch, w.count
         from (
-            select partita.current_epoch() as epoch, set_config('plan_cache_mode', 'force_generic_plan', true) offset 0
+            select partita.current_epoch() as epoch, \(KeptPlans.setting) offset 0
         ) e, unnest($2::text[], $3::bigint[]) w(partition, count)
         order by w.partition collate "C"
         on conflict (app, partition) do update set epoch = excluded.epoch, head = p.head + excluded.head

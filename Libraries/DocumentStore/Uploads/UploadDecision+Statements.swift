@@ -59,12 +59,14 @@ private struct CounterColumns {
     private var epochs: [Int64?] = []
     private var numbers: [Int64?] = []
     private var closed: [Bool] = []
+    private var schemaVersions: [Int64?] = []
 
     init(_ counters: [UploadCounter.Key: UploadCounter], plan: WritePlan) {
         for (key, counter) in counters {
             let added = counter.added.suffix(UploadCounter.kept)
             keys.append(key)
             closed.append(counter.isClosed)
+            schemaVersions.append(counter.schemaVersion)
             versions.append(counter.lastVersion)
             readVersions.append(counter.lastVersion - Int64(counter.added.count))
             kept.append(counter.stayingBytes)
@@ -91,7 +93,7 @@ private struct CounterColumns {
                 .text(app), .textArray(keys.map(\.user.text)), .textArray(keys.map(\.device.text)),
                 .textArray(keys.map(\.partition.text)), .int8Array(versions), .byteaArray(kept), .int8Array(firsts),
                 .int8Array(counts), .int8Array(digests), .int8Array(backs), .int8Array(epochs), .int8Array(numbers),
-                .int8Array(readVersions), .boolArray(closed),
+                .int8Array(readVersions), .boolArray(closed), .int8Array(schemaVersions),
             ])
     }
 }

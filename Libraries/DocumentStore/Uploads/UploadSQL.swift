@@ -46,19 +46,19 @@ enum UploadSQL {
 
     /// `$1` app, then arrays by counter: user, device, partition, last version, bytes of the entries that are kept, first index and
     /// number of those that are added; then arrays by entry: digest, and revision as a distance from the head, or as it is; last,
-    /// by counter, the version that was read, and whether it is closed. Arrays of numbers can be read at any index in constant
+    /// by counter, the version that was read, whether it is closed, and the version of the app's schema. Arrays of numbers can be read at any index in constant
     /// time, arrays of bytes can't.
     private static let entries = """
         counters as (
-            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.is_closed, k.kept || coalesce((
+            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.is_closed, k.schema_version, k.kept || coalesce((
                 select string_agg(
                     int8send(($9::bigint[])[i]) || int4send(coalesce(($11::bigint[])[i], p.epoch)::int)
                     || int8send(coalesce(($12::bigint[])[i], p.head - ($10::bigint[])[i])), ''::bytea order by i)
                 from generate_series(k.first, k.first + k.added - 1) i
             ), ''::bytea) as recent
             from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[], $8::bigint[],
-                $13::bigint[], $14::boolean[])
-                k(user_id, device, partition, last_version, kept, first, added, read_version, is_closed)
+                $13::bigint[], $14::boolean[], $15::bigint[])
+                k(user_id, device, partition, last_version, kept, first, added, read_version, is_closed, schema_version)
             left join partita.partitions p on p.app = $1 and p.partition = k.partition
         )
         """
@@ -66,7 +66,8 @@ enum UploadSQL {
     static let updateCounters = """
         with \(entries), updated as (
             update partita.uploads u set
-                last_version = c.last_version, recent = c.recent, is_closed = c.is_closed, updated_at = now()
+                last_version = c.last_version, recent = c.recent, is_closed = c.is_closed,
+                schema_version = coalesce(c.schema_version, u.schema_version), updated_at = now()
             from counters c
             where u.app = $1 and u.device = c.device and u.partition = c.partition and u.user_id = c.user_id
                 and u.last_version = c.read_version and not u.is_closed
@@ -78,8 +79,8 @@ enum UploadSQL {
     /// No conflict clause: after a faster concurrent insert, the whole batch starts again and finds the row.
     static let insertCounters = """
         with \(entries)
-        insert into partita.uploads (app, user_id, device, partition, last_version, recent, is_closed)
-        select $1, c.user_id, c.device, c.partition, c.last_version, c.recent, c.is_closed from counters c
+        insert into partita.uploads (app, user_id, device, partition, last_version, recent, is_closed, schema_version)
+        select $1, c.user_id, c.device, c.partition, c.last_version, c.recent, c.is_closed, c.schema_version from counters c
         """
 
     static let insertOutcomes = """

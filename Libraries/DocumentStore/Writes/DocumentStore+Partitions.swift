@@ -151,15 +151,33 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-    /// How many devices have written to the partitions of a collection in the last 30 days.
-    public func recentDevices(of namespace: ChangeEvent.Namespace, app: String) async throws -> Int {
-        guard let table = try await tables.existing(namespace, of: app) else { return 0 }
+    /// Devices that were built with the same version of an app's schema.
+    public struct DeviceGroup: Hashable, Sendable {
+        /// `nil` if it isn't known; 0 if the devices have said none.
+        public let schemaVersion: Int64?
+        public let count: Int
+
+        public init(schemaVersion: Int64?, count: Int) {
+            self.schemaVersion = schemaVersion
+            self.count = count
+        }
+    }
+
+    /// The devices that have written to the partitions of a collection in the last 30 days, by the version of the app's schema with which
+    /// they last wrote there, the oldest first.
+    public func recentDevices(of namespace: ChangeEvent.Namespace, app: String) async throws -> [DeviceGroup] {
+        guard let table = try await tables.existing(namespace, of: app) else { return [] }
         return try await client.query(
             """
-            select count(distinct (u.user_id, u.device)) from partita.uploads u
-            where u.app = $1 and u.updated_at > now() - interval '30 days'
-                and u.partition in (select t.partition from \(table.name) t where t.partition < 'i:' or t.partition >= 'i;')
+            select schema_version, count(*) from (
+                select distinct on (u.user_id, u.device) u.schema_version from partita.uploads u
+                where u.app = $1 and u.updated_at > now() - interval '30 days'
+                    and u.partition in (
+                        select t.partition from \(table.name) t where t.partition < 'i:' or t.partition >= 'i;')
+                order by u.user_id, u.device, u.updated_at desc
+            ) device
+            group by schema_version order by schema_version nulls first
             """, [.text(app)]
-        ).decode(Int.self).first ?? 0
+        ).decode((Int64?, Int).self).map { DeviceGroup(schemaVersion: $0, count: $1) }
     }
 }

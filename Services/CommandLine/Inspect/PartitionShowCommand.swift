@@ -35,7 +35,9 @@ enum PartitionShowCommand {
             "  grant  \(text($0["user"]))  \(text($0["access"]))  \(text($0["version"]))  \(text($0["reason"]))"
         }
         each("devices") {
-            "  device \(text($0["device"]))  of \(text($0["user"]))  last version \(text($0["lastVersion"]))"
+            let schema = $0["schemaVersion"] == .null ? "" : "  schema version \(text($0["schemaVersion"]))"
+            let last = "last version \(text($0["lastVersion"]))\(schema)"
+            return "  device \(text($0["device"]))  of \(text($0["user"]))  \(last)"
         }
         if state["isComplete"] == false { Output.line("  … and more grants or devices") }
     }

@@ -175,8 +175,10 @@ struct DeploymentTests {
             try await c.insertMany((0..<30).map { ["_id": .int32($0), "team": "t", "n": "text"] })
             try await world.client.execute(
                 """
-                insert into partita.uploads (app, user_id, device, partition, last_version, recent)
-                values ('life', 'ada', 'phone', 's:t', 1, ''), ('life', 'ben', 'phone', 's:t', 1, ''), ('life', 'ben', 'tab', 's:z', 1, '')
+                insert into partita.uploads (app, user_id, device, partition, last_version, recent, schema_version)
+                values ('life', 'ada', 'phone', 's:t', 1, '', 4), ('life', 'ben', 'phone', 's:t', 1, '', 3),
+                    ('life', 'cem', 'phone', 's:t', 1, '', 3), ('life', 'dea', 'phone', 's:t', 1, '', null),
+                    ('life', 'eva', 'phone', 's:t', 1, '', 0), ('life', 'ben', 'tab', 's:z', 1, '', 5)
                 """)
             for files in [Self.files(type: "int"), Self.files(required: #""place""#)] {
                 let error = try await #require(throws: DeploymentError.self) {
@@ -188,9 +190,18 @@ struct DeploymentTests {
             var dry = AppDeployments.Options()
             dry.isDryRun = true
             let tried = try await world.deployments.deploy(Self.files(required: #""place""#), dry)
-            #expect(tried.impact.schemas.first?.devices == 2)
+            #expect(
+                tried.impact.schemas.first?.devices == [
+                    .init(schemaVersion: nil, count: 1), .init(schemaVersion: 0, count: 1),
+                    .init(schemaVersion: 3, count: 2), .init(schemaVersion: 4, count: 1),
+                ])
             #expect(tried.refusal?.code == .schemaBreaks)
-            #expect(tried.impact.lines.contains { $0.contains("newly requires place: 2 devices") }, "\(tried.impact)")
+            let line = try #require(tried.impact.lines.first { $0.contains("newly requires place: 5 devices") })
+            #expect(
+                line.contains(
+                    "(1 of unknown schema version, 1 without a schema version, 2 with schema version 3, 1 with schema version 4)"
+                ),
+                "\(line)")
             #expect(try await world.registry.history(of: "life").map(\.number) == [1])
             var options = AppDeployments.Options()
             options.mayBreakSchema = true

@@ -36,6 +36,22 @@ import Testing
         #expect(try await messages.countDocuments(["_id": .string(id)]) == 1)
     }
 
+    @Test func `a device's schema version is stored with what it uploads`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), phone = "phone-\(partition.text)"
+        try await fixture.grant(.write, to: "ann", in: partition)
+        for version in 1...3 as ClosedRange<Int64> {
+            let device = try await fixture.device("ann", id: phone, schemaVersion: version == 3 ? 0 : version + 6)
+            _ = try await device.open(partition)
+            try await device.upload(version, insert: "\(partition.text)/\(version)", into: partition)
+            guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+            let stored = try await fixture.postgres.query(
+                "select schema_version from partita.uploads where device = $1", [.text(phone)])
+            #expect(try stored.decode(Int64?.self) == [version == 3 ? 0 : version + 6])
+            device.close()
+        }
+    }
+
     @Test func `many changesets that are sent together are answered in their order`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()

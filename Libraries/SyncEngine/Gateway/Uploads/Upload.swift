@@ -12,9 +12,12 @@ public struct Upload: Sendable {
     public var time: HybridTime
     /// The size of the changeset as it was received, in bytes, by which batches are bounded; 0 when it isn't known.
     public var bytes: Int
+    /// The version of the app's schema that the device was built with, as it has said; 0 when it has said none.
+    public var schemaVersion: Int64
 
     public init(
-        user: String, device: String, partition: Partition, changeset: Changeset, time: HybridTime, bytes: Int = 0
+        user: String, device: String, partition: Partition, changeset: Changeset, time: HybridTime, bytes: Int = 0,
+        schemaVersion: Int64 = 0
     ) {
         self.user = user
         self.device = device
@@ -23,6 +26,7 @@ public struct Upload: Sendable {
         digest = changeset.digest
         self.time = time
         self.bytes = bytes
+        self.schemaVersion = schemaVersion
     }
 
     public var origin: ChangeEvent.Origin { .init(user: user, device: device, version: changeset.version) }

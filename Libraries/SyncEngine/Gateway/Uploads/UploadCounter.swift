@@ -53,6 +53,8 @@ public struct UploadCounter: Sendable {
     public let recent: [Entry]
     /// The entries that this transaction adds; their revisions are provisional for changesets that took some.
     public private(set) var added: [Entry] = []
+    /// The version of the app's schema with which the last of these was made; `nil` while there are none.
+    public private(set) var schemaVersion: Int64?
     /// Whether the counter has a stored row.
     public let exists: Bool
     /// Whether another device has used its versions: the device takes a new id, and changesets still in flight under this one are
@@ -126,8 +128,9 @@ public struct UploadCounter: Sendable {
     /// Accepts no new changesets from now on.
     mutating func close() { isClosed = true }
 
-    mutating func add(_ entry: Entry) {
+    mutating func add(_ entry: Entry, schemaVersion: Int64) {
         lastVersion += 1
         added.append(entry)
+        self.schemaVersion = schemaVersion
     }
 }

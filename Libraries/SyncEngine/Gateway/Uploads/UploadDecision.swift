@@ -109,7 +109,7 @@ public struct UploadDecision: Sendable {
                 return
             }
             // It takes its number all the same, so that those behind it follow.
-            counter.add(entry)
+            counter.add(entry, schemaVersion: upload.schemaVersion)
             counters[key] = counter
             if let outcome = knownOutcomes[index] { newOutcomes.append((upload, outcome)) }
             drafts[index] = draft
@@ -151,11 +151,12 @@ public struct UploadDecision: Sendable {
         // A changeset that changed nothing lost to what is committed, or to what is before it in this batch.
         let ordinal = plan.count(in: upload.partition)
         if ordinal > 0 {
-            counter.add(.init(digest: digest, revision: .provisional(ordinal)))
+            counter.add(
+                .init(digest: digest, revision: .provisional(ordinal)), schemaVersion: upload.schemaVersion)
             drafts[index] = .committed(partition: upload.partition, ordinal: ordinal, lost: run.lost)
         } else {
             let head = head(of: upload.partition)
-            counter.add(.init(digest: digest, revision: head))
+            counter.add(.init(digest: digest, revision: head), schemaVersion: upload.schemaVersion)
             drafts[index] = .done(.acknowledged(Acknowledgement(revision: head, lost: run.lost)))
         }
         counters[upload.counter] = counter
@@ -164,7 +165,8 @@ public struct UploadDecision: Sendable {
     private mutating func reject(
         _ upload: Upload, at index: Int, as rejection: OperationRejection, digest: UInt64, counter: inout UploadCounter
     ) {
-        counter.add(.init(digest: digest, revision: head(of: upload.partition)))
+        counter.add(
+            .init(digest: digest, revision: head(of: upload.partition)), schemaVersion: upload.schemaVersion)
         counters[upload.counter] = counter
         newOutcomes.append((upload, .rejected(rejection)))
         drafts[index] = .done(.rejected(rejection))

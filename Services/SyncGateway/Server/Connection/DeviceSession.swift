@@ -23,6 +23,8 @@ final class DeviceSession: @unchecked Sendable {
     private var subscriptions: [Partition: PartitionSubscription] = [:]
     private var timer: LoopTimer?
     private(set) var claims: TokenClaims?
+    /// The version of the app's schema that the device was built with, as `hello` says.
+    private var schemaVersion: Int64 = 0
     /// The session's place among the user's connections, from `hello` to the end.
     private var place: UserConnections.Place?
     /// Whether the session counts for its user's presence.
@@ -146,6 +148,7 @@ final class DeviceSession: @unchecked Sendable {
         }
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
+        schemaVersion = hello.schemaVersion
         let sender = Sender.number(app: identity.app, user: identity.user)
         throttle?.sender = sender
         unanswered.sender = sender
@@ -253,7 +256,7 @@ final class DeviceSession: @unchecked Sendable {
             UploadRun(
                 upload: .init(
                     user: identity.user, device: identity.device, partition: upload.partition, changeset: changeset,
-                    time: correction.corrected(changeset.clock, now: now), bytes: share),
+                    time: correction.corrected(changeset.clock, now: now), bytes: share, schemaVersion: schemaVersion),
                 session: self, subscription: subscriptions[upload.partition]
             ).start(on: socket.loop)
         }
