@@ -178,7 +178,10 @@ public struct ArchiveReader: Sendable {
                 continue
             }
             if let target = archive_entry_symlink(entry) ?? archive_entry_hardlink(entry) {
-                if isWanted(path) { contents.links.append(Link(path: path, target: String(cString: target))) }
+                // It may stand for a folder that has files that are wanted.
+                if isWanted(path) || isWanted(path + "/") {
+                    contents.links.append(Link(path: path, target: String(cString: target)))
+                }
                 continue
             }
             guard carchive_is_regular(entry) != 0, isWanted(path) else {

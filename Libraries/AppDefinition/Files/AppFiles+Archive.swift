@@ -21,6 +21,11 @@ extension AppFiles {
         ends(of: path).contains { AppPaths.isRead($0) || AppPaths.isKept($0) }
     }
 
+    /// Whether an archive's path, with a `/` at its end, is that of the folder of an app's packages.
+    public static func isPackageFolder(archived path: String) -> Bool {
+        ("/" + path).hasSuffix("/\(PackageCollector.folder)/")
+    }
+
     /// The most bytes of a path in an archive, since each of its components costs a comparison.
     private static let pathLimit = 1024
 
@@ -89,8 +94,16 @@ extension AppFiles {
         malformed: [(shown: String, repaired: String)] = [], long: [String] = [], in root: String
     ) throws(AppDefinitionError) {
         var collector = AppFileCollector()
+        var paths: Set<ExactText> = []
         for file in files {
             guard let path = Self.path(file.path, inside: root) else { continue }
+            if !paths.insert(ExactText(path)).inserted {
+                collector.report(
+                    DefinitionProblem(
+                        .partShadowed, severity: .warning, file: path,
+                        "the archive has this file more than once, and the last one is read; names whose letters are composed differently in Unicode are the same in archives: rename one of them"
+                    ))
+            }
             collector.add(path, size: file.bytes.count) { file.bytes }
         }
         for link in links {

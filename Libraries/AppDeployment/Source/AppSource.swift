@@ -67,7 +67,7 @@ public enum AppSource {
             var long: [String] = []
             let found = try ArchiveReader(limits: limits).contents(of: bytes) { path in
                 if AppFiles.isTooLong(archived: path) { long.append(path) }
-                return AppFiles.mayKeep(archived: path)
+                return AppFiles.mayKeep(archived: path) || AppFiles.isPackageFolder(archived: path)
             }
             let root = try AppFiles.root(
                 inArchive: found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)

@@ -72,6 +72,19 @@ struct ArchivedAppTests {
         #expect(files.original.map(\.path) == ["functions/README.md", "realm_config.json"])
     }
 
+    @Test func `a file that an archive has twice is named`() throws {
+        let files = try AppFiles(
+            archived: [
+                .init(path: "realm_config.json", bytes: Array("{}".utf8)),
+                .init(path: "hosting/files/a.html", bytes: [1]), .init(path: "hosting/files/a.html", bytes: [2]),
+                .init(path: "values/a.json", bytes: Array("1".utf8)),
+                .init(path: "values/a.json", bytes: Array("2".utf8)),
+            ], in: "")
+        #expect(files.problems.map(\.file) == ["hosting/files/a.html", "values/a.json"])
+        #expect(files.problems.allSatisfy { $0.code == .partShadowed && $0.severity == .warning })
+        #expect(files["values/a.json"] == "2" && files.otherFiles["hosting/files/a.html"] == [2])
+    }
+
     @Test func `a file whose path is too long is named, if the app would read or keep it`() throws {
         let folders = String(repeating: "deeper/", count: 150)
         let paths = ["functions/", "hosting/files/", "elsewhere/", "functions/node_modules/"].map {

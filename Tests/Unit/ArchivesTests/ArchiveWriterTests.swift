@@ -57,5 +57,8 @@ struct ArchiveWriterTests {
         let contents = try Self.reader.contents(of: bytes) { _ in true }
         #expect(contents.files.map(\.path) == ["a"])
         #expect(contents.links.map { "\($0.path) \($0.target)" } == ["s a", "z a"])
+        // One may stand for a folder with what is wanted.
+        let folders = try Self.reader.contents(of: bytes) { $0.hasPrefix("s/") }
+        #expect(folders.links.map(\.path) == ["s"])
     }
 }
