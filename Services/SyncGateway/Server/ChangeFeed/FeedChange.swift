@@ -57,7 +57,8 @@ enum FeedChange: Sendable {
         case .event(let event):
             guard event.operationType != .delete, let document = event.fullDocument else { return nil }
             var body: [UInt8] = []
-            ExtendedJSON.append(document, to: &body)
+            // As it is stored, and as chunks have it.
+            ExtendedJSON.append(document, mode: .exact, to: &body)
             return body
         }
     }
