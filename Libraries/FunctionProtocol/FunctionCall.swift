@@ -93,6 +93,9 @@ public struct FunctionFailure: Error, Sendable, CustomStringConvertible {
     public var function: String?
     public var line: Int?
     public var stack: String?
+    /// Whether the time passed while the function waited for others: for an effect or for a process to run in, or while this process stood
+    /// still. It says nothing about the function then. It isn't a part of the protocol.
+    public var waitedForOthers = false
 
     public init(code: Code, message: String, function: String? = nil, line: Int? = nil, stack: String? = nil) {
         self.code = code

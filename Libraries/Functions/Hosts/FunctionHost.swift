@@ -66,6 +66,7 @@ actor FunctionHost: LoopActor {
         let invocation: FunctionInvocation
         let deadline: LoopTimer
         let continuation: CheckedContinuation<Value, any Error>
+        let begin = ContinuousClock.now
         /// Owned by the call: cancelled with it.
         var effects: [Int64: Task<Void, Never>] = [:]
         /// The last effect of each of the run's sessions: those of a session are carried out in their order, because scripts don't await
@@ -170,7 +171,7 @@ actor FunctionHost: LoopActor {
     ) {
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         guard isUsable else { return continuation.resume(throwing: Displaced(needsOwnHost: isAlone, isLost: true)) }
-        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.end(number, because: Self.outOfTime) } }
+        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.timeIsOver(number) } }
         deadline.start(ms: invocation.limits.wallMilliseconds)
         calls[number] = PresentCall(
             invocation: invocation, deadline: deadline, continuation: continuation, isAlone: isAlone)
@@ -182,6 +183,16 @@ actor FunctionHost: LoopActor {
         watchSteps()
     }
 
+    private func timeIsOver(_ number: Int64) {
+        guard let call = calls[number] else { return }
+        var failure = Self.outOfTime
+        let lateness = ContinuousClock.now - call.begin - .milliseconds(call.invocation.limits.wallMilliseconds)
+        failure.waitedForOthers = !call.effects.isEmpty || lateness > Self.standstill
+        end(number, because: failure)
+    }
+
+    /// A timer that is so late shows that this process stood still, or got no processor.
+    private static let standstill = Duration.milliseconds(300)
     /// The CPU time in seconds that a call may use among others, if it can still start again in a host of its own.
     private static let sharedLimit = 1.0
     static let outOfTime = FunctionFailure(

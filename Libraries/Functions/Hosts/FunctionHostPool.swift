@@ -163,7 +163,9 @@ public actor FunctionHostPool: LoopActor, Service {
         } catch let refusal as FairGate<String>.Refusal {
             // The shutdown of this process isn't a failure of the function; the caller may repeat the call elsewhere.
             guard refusal != .closed else { throw CancellationError() }
-            throw FunctionFailure(code: .executionTimeLimitExceeded, message: "\(refusal)")
+            var failure = FunctionFailure(code: .executionTimeLimitExceeded, message: "\(refusal)")
+            failure.waitedForOthers = true
+            throw failure
         }
         defer { gate.leave(share, member: member) }
         return try await body()

@@ -75,6 +75,27 @@ import Testing
         }
     }
 
+    @Test func `who has a grant keeps it while the rule waits for Postgres longer than it may`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        let vault = fixture.store.collection("Vault", database: "Test", app: PermissionsFixture.app)
+        _ = try await vault.insertOne(["_id": "noa"])
+        try await fixture.ask("noa", "vault")
+        let first = try await fixture.grant(.write, of: "noa", "vault")
+        try await fixture.postgres.withTransaction { transaction in
+            let name = try await transaction.query(
+                "select format('%I.%I', schema_name, table_name) from partita.collections where name = 'Vault'", []
+            ).decode(String.self)
+            try await transaction.execute("lock table \(try #require(name.first)) in access exclusive mode")
+            try await fixture.ask("noa", "vault")
+            try await Task.sleep(for: .seconds(11))  // a rule function may take ten seconds
+        }
+        let second = try await eventually("there is an answer", within: .seconds(20)) {
+            fixture.newestGrant(of: "noa", "vault").flatMap { $0.version > first.version ? $0 : nil }
+        }
+        #expect(second.access == .write)
+        #expect(try await fixture.row(of: "noa", "vault") == "write")
+    }
+
     @Test func `a rule that fails denies, for a while`() async throws {
         let fixture = try await PermissionsFixture.shared()
         try await fixture.ask("carl", "broken")

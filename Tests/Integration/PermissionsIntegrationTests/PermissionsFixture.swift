@@ -169,7 +169,9 @@ final class PermissionsFixture: Sendable {
         exports = async function (partition) {
             if (partition.startsWith("broken")) { throw new Error("no rule for this"); }
             if (partition.startsWith("team-")) { return context.user.custom_data.team === partition; }
-            const members = context.services.get("mongodb-atlas").db("Test").collection("Member");
+            const db = context.services.get("mongodb-atlas").db("Test");
+            if (partition === "vault") { return await db.collection("Vault").findOne({_id: context.user.id}) !== null; }
+            const members = db.collection("Member");
             const member = await members.findOne({_id: context.user.id});
             return member !== null && member.rooms.includes(partition);
         };
@@ -202,12 +204,14 @@ final class PermissionsFixture: Sendable {
     /// The newest grant on the topic, once it has this access.
     func grant(_ access: Grant.Access, of user: String, _ partition: String) async throws -> Grant {
         try await eventually("\(access) of \(user) in \(partition)", within: .seconds(20)) {
-            let newest = grants.withLock { grants in
-                grants.filter { $0.user == user && $0.partition.text == "s:" + partition }.max {
-                    $0.version < $1.version
-                }
-            }
-            return newest?.access == access ? newest : nil
+            newestGrant(of: user, partition).flatMap { $0.access == access ? $0 : nil }
+        }
+    }
+
+    /// The newest grant on the topic.
+    func newestGrant(of user: String, _ partition: String) -> Grant? {
+        grants.withLock { grants in
+            grants.filter { $0.user == user && $0.partition.text == "s:" + partition }.max { $0.version < $1.version }
         }
     }
 

@@ -33,6 +33,8 @@ struct Decider: Sendable {
     private static let rounds = 5
     /// How many hosts a rule may crash before it is considered failed.
     private static let losses = 2
+    /// How often a rule may run out of time while it waits for others before it is considered failed.
+    private static let waits = 5
 
     /// Answers a question, and stores the user's claims; a denial leaves nothing behind.
     func decide(_ subject: Subject, claims: Document) async throws {
@@ -130,6 +132,7 @@ struct Decider: Sendable {
             return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [], rules: app.version)
         }
         var losses = 0
+        var waits = 0
         while true {
             do {
                 var verdict = try await evaluator.verdict(on: subject, claims: claims, app: app)
@@ -139,6 +142,11 @@ struct Decider: Sendable {
                 // One host may be lost for another reason; a rule that crashes each host is at fault.
                 if Self.isHostLost(failure), losses < Self.losses {
                     losses += 1
+                    continue
+                }
+                // Who has a grant keeps it meanwhile: devices remove what they must not read any more.
+                if (failure as? FunctionFailure)?.waitedForOthers == true, waits < Self.waits {
+                    waits += 1
                     continue
                 }
                 logger.warning(
