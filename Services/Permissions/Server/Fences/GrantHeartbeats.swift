@@ -12,10 +12,14 @@ struct GrantHeartbeats: Service {
     let interval: Duration
     /// How long a gateway may serve after a heartbeat.
     let validity: Duration
-    /// Returns when the changes are handled that had been committed when it was called.
-    let catchUp: @Sendable () async throws -> Void
+    /// Returns when the changes are handled that had been committed when it was called; `false` if they aren't handled in time.
+    let catchUp: @Sendable () async throws -> Bool
     let logger: Logger
     private let underWay = Locked(UnderWay())
+    /// When the last heartbeat was sent that has reached each Kafka partition.
+    private let arrived = Locked<[Int32: ContinuousClock.Instant]>([:])
+
+    private static var partitions: Range<Int32> { 0..<Int32(GrantsEvent.topic.contract.partitions) }
 
     private struct UnderWay {
         /// Whether a batch with a heartbeat for every partition is in flight.
@@ -25,7 +29,7 @@ struct GrantHeartbeats: Service {
 
         /// The batches of partitions to send heartbeats to now.
         mutating func begin() -> [[Int32]] {
-            let all = 0..<Int32(GrantsEvent.topic.contract.partitions)
+            let all = GrantHeartbeats.partitions
             // A batch costs the producer as much as a single message. When a batch hangs, further heartbeats are sent separately
             // for each partition.
             if !isWhole, partitions.isEmpty {
@@ -44,7 +48,7 @@ struct GrantHeartbeats: Service {
 
     init(
         producer: EventProducer, interval: Duration, validity: Duration, logger: Logger,
-        catchUp: @escaping @Sendable () async throws -> Void
+        catchUp: @escaping @Sendable () async throws -> Bool
     ) {
         self.catchUp = catchUp
         self.producer = producer
@@ -58,12 +62,12 @@ struct GrantHeartbeats: Service {
             let sender = UUID().uuidString.lowercased()
             try await withThrowingDiscardingTaskGroup { group in
                 var number: Int64 = 0
-                var last: ContinuousClock.Instant?
+                var current: ContinuousClock.Instant?
                 while !Task.isCancelled {
-                    // A process that starts, or stood still, has missed changes that may revoke grants. With a heartbeat before it has
-                    // handled them, gateways would send what they have withheld since.
-                    if last.map({ ContinuousClock.now - $0 > interval + validity / 2 }) ?? true { try await catchUp() }
-                    last = .now
+                    if isLate(since: current) {
+                        try await becomeCurrent(as: sender)
+                        current = .now
+                    }
                     number += 1
                     for partitions in underWay.withLock({ $0.begin() }) {
                         group.addTask { [number] in await send(from: sender, number: number, to: partitions) }
@@ -74,8 +78,45 @@ struct GrantHeartbeats: Service {
         }
     }
 
+    /// Whether gateways may have stopped serving, because no heartbeat has reached them: this process has just started, stood still, or
+    /// was cut off from the broker, which may have stood still itself.
+    /// - Parameter current: when this process had handled what it could have missed.
+    private func isLate(since current: ContinuousClock.Instant?) -> Bool {
+        guard let current else { return true }
+        let arrived = arrived.withLock { arrived in Self.partitions.map { arrived[$0] ?? current }.min() ?? current }
+        return ContinuousClock.now - max(current, arrived) > patience
+    }
+
+    private var patience: Duration { interval + validity / 2 }
+
+    /// Waits until the broker answers and the changes are handled that were committed before: some may revoke grants. With a heartbeat
+    /// before that, gateways would send what they have withheld since.
+    private func becomeCurrent(as sender: String) async throws {
+        var backoff = RetryBackoff(.reconnecting)
+        while true {
+            // Changes come by the broker, so that the time in which they have to be handled begins when it answers. These heartbeats
+            // are valid for no time.
+            guard await deliver(from: sender, number: 0, to: Array(Self.partitions), validity: .zero) else {
+                try await Task.sleep(for: backoff.next())
+                continue
+            }
+            let start = ContinuousClock.now
+            let isHandled = try await catchUp()
+            // What was committed meanwhile comes as fast as always, unless it was long.
+            if !isHandled || ContinuousClock.now - start <= patience { return }
+        }
+    }
+
     private func send(from sender: String, number: Int64, to partitions: [Int32]) async {
         defer { underWay.withLock { $0.end(partitions) } }
+        let time = ContinuousClock.now
+        if await deliver(from: sender, number: number, to: partitions, validity: validity) {
+            arrived.withLock { arrived in for partition in partitions { arrived[partition] = time } }
+        }
+    }
+
+    /// - Returns: whether the broker has them.
+    private func deliver(from sender: String, number: Int64, to partitions: [Int32], validity: Duration) async -> Bool {
         let time = WallClock.system.now()
         let beats = partitions.map { partition in
             GrantsEvent.heartbeat(
@@ -88,8 +129,10 @@ struct GrantHeartbeats: Service {
                 if case .heartbeat(let beat) = event { beat.kafkaPartition } else { nil }
             }
             try outcome.requireAll()
+            return true
         } catch {
             logger.debug("a heartbeat was not sent", metadata: ["error": "\(error)"])
+            return false
         }
     }
 }

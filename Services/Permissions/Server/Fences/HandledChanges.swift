@@ -19,15 +19,16 @@ struct HandledChanges: Sendable {
     private static let patience = Duration.seconds(60)
 
     /// Returns when all changes are handled that had been committed when it was called.
+    /// - Returns: whether they are; `false` when it was too long.
     /// - Throws: `CancellationError`.
-    func waitForPresent() async throws {
+    func waitForPresent() async throws -> Bool {
         let start = ContinuousClock.now
         var backoff = RetryBackoff(.reconnecting)
         var behind: [PartitionKey: Int64]?
         while true {
             do {
                 let left = if let behind { try await unhandled(behind) } else { try await unhandled() }
-                if left.isEmpty { return }
+                if left.isEmpty { return true }
                 behind = left
             } catch let error as PostgresError {
                 // Nothing can be granted or revoked meanwhile either.
@@ -36,9 +37,10 @@ struct HandledChanges: Sendable {
                 continue
             }
             if ContinuousClock.now - start > Self.patience {
-                return logger.error(
+                logger.error(
                     "changes that may revoke grants are not handled yet; partitions are served all the same",
                     metadata: ["partitions": "\(behind?.count ?? 0)"])
+                return false
             }
             // Other processes may handle them, so there is no event to wait for.
             try await Task.sleep(for: Self.interval)
