@@ -105,7 +105,10 @@ extension Mutant {
             becomes: "false"),
         Mutant(
             "rejection-not-counted", decision,
-            omits: "counter.add(.init(digest: digest, revision: head(of: upload.partition)))"),
+            omits: """
+                counter.add(
+                            .init(digest: digest, revision: head(of: upload.partition)), schemaVersion: upload.schemaVersion)
+                """),
         Mutant("rejection-not-stored", decision, omits: "newOutcomes.append((upload, .rejected(rejection)))"),
         Mutant(
             "ack-is-early", decision, "head.number - plan.back(ordinal, in: partition)",
