@@ -35,8 +35,8 @@ public final class DocumentStore: Service {
     let uploadFaults = UploadFaults()
 
     private struct Observers {
-        var all: [Int: @Sendable (String, [CommittedHead]) -> Set<PartitionKey>] = [:]
-        var plans: [Int: @Sendable (WritePlan, [CommittedHead]) -> Void] = [:]
+        var commits: [Int: @Sendable (String, [CommittedHead]) -> Set<PartitionKey>] = [:]
+        var uploads: [Int: @Sendable (WritePlan, [CommittedHead]) -> Void] = [:]
         var next = 0
     }
     private let observers = Locked(Observers())
@@ -110,33 +110,30 @@ public final class DocumentStore: Service {
     /// cancelled. The observer returns the partitions that it will publish; the others are announced to other processes.
     public func observeCommits(
         _ observer: @escaping @Sendable (String, [CommittedHead]) -> Set<PartitionKey>
-    ) -> CommitObservation {
-        let id = observers.withLock { observers in
-            observers.next += 1
-            observers.all[observers.next] = observer
-            return observers.next
-        }
-        return CommitObservation { [observers] in observers.withLock { $0.all[id] = nil } }
-    }
+    ) -> CommitObservation { add(observer, to: \.commits) }
 
     /// Calls `observer` after each commit of devices' uploads by this store with what was written and the heads that the commit moved,
     /// until the observation is cancelled. Commits of one partition may be reported out of their order.
-    public func observeUploads(_ observer: @escaping @Sendable (WritePlan, [CommittedHead]) -> Void)
-        -> CommitObservation
-    {
+    public func observeUploads(
+        _ observer: @escaping @Sendable (WritePlan, [CommittedHead]) -> Void
+    ) -> CommitObservation { add(observer, to: \.uploads) }
+
+    private func add<Observer: Sendable>(
+        _ observer: Observer, to place: WritableKeyPath<Observers, [Int: Observer]> & Sendable
+    ) -> CommitObservation {
         let id = observers.withLock { observers in
             observers.next += 1
-            observers.plans[observers.next] = observer
+            observers[keyPath: place][observers.next] = observer
             return observers.next
         }
-        return CommitObservation { [observers] in observers.withLock { $0.plans[id] = nil } }
+        return CommitObservation { [observers] in observers.withLock { $0[keyPath: place][id] = nil } }
     }
 
     func committed(_ heads: [CommittedHead], app: String, plan: WritePlan? = nil) {
         if heads.isEmpty { return }
-        if let plan { for observer in observers.withLock({ Array($0.plans.values) }) { observer(plan, heads) } }
+        if let plan { for observer in observers.withLock({ Array($0.uploads.values) }) { observer(plan, heads) } }
         var open = Set(heads.map { PartitionKey(app: app, partition: $0.partition) })
-        for observer in observers.withLock({ Array($0.all.values) }) { open.subtract(observer(app, heads)) }
+        for observer in observers.withLock({ Array($0.commits.values) }) { open.subtract(observer(app, heads)) }
         if !open.isEmpty { notifier.announce(open) }
     }
 }
