@@ -83,7 +83,9 @@ final class ChangeFeed: Sendable {
 
     private func take(_ plan: WritePlan, _ heads: [CommittedHead]) {
         let key = { PartitionKey(app: plan.storage.app, partition: $0) }
-        let open = heads.filter { head in listeners.withLock { $0[key(head.partition).messageKey] != nil } }
+        let open = listeners.withLock { listeners in
+            heads.filter { listeners[key($0.partition).messageKey] != nil }
+        }
         for (head, from, changes) in plan.changes(of: open) {
             // With what surrounds a change in a frame, roughly.
             let size = changes.reduce(0) { $0 + ($1.body?.count ?? 0) + 100 }
