@@ -97,7 +97,7 @@ struct GrantHeartbeats: Service {
             // Changes come by the broker, so that the time in which they have to be handled begins when it answers. These heartbeats
             // are valid for no time.
             guard await deliver(from: sender, number: 0, to: Array(Self.partitions), validity: .zero) else {
-                try await Task.sleep(for: backoff.next())
+                try await Task.sleep(for: backoff.next())  // the broker doesn't tell when it is back
                 continue
             }
             let start = ContinuousClock.now
@@ -111,7 +111,10 @@ struct GrantHeartbeats: Service {
         defer { underWay.withLock { $0.end(partitions) } }
         let time = ContinuousClock.now
         if await deliver(from: sender, number: number, to: partitions, validity: validity) {
-            arrived.withLock { arrived in for partition in partitions { arrived[partition] = time } }
+            // One of a former batch may arrive behind a newer one.
+            arrived.withLock { arrived in
+                for partition in partitions { arrived[partition] = max(arrived[partition] ?? time, time) }
+            }
         }
     }
 
