@@ -61,7 +61,7 @@ public struct ArchiveReader: Sendable {
 
     /// The regular files of an archive in memory that are wanted, in its order. Blocks, for as long as unpacking takes.
     ///
-    /// - Parameter isWanted: called with each file's path.
+    /// - Parameter isWanted: called with each file's path; for links also with a `/` at its end, since a link may stand for a folder.
     /// - Throws: `ArchiveError`, also for a wanted file whose path isn't UTF-8.
     public func files(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
         try Self.files(of: try contents(of: archive, where: isWanted))
@@ -178,7 +178,6 @@ public struct ArchiveReader: Sendable {
                 continue
             }
             if let target = archive_entry_symlink(entry) ?? archive_entry_hardlink(entry) {
-                // It may stand for a folder that has files that are wanted.
                 if isWanted(path) || isWanted(path + "/") {
                     contents.links.append(Link(path: path, target: String(cString: target)))
                 }

@@ -16,14 +16,11 @@ extension AppFiles {
     /// Whether an archive's entry may be a file of an app, whatever folder of the archive the app is in.
     public static func mayRead(archived path: String) -> Bool { ends(of: path).contains(where: AppPaths.isRead) }
 
-    /// Whether an archive's entry may be a file of an app, or one that is kept with it.
+    /// Whether an archive's entry may be a file of an app, or one that is kept with it; or, with a `/` at the path's end, a folder that
+    /// has such files or the app's packages.
     public static func mayKeep(archived path: String) -> Bool {
-        ends(of: path).contains { AppPaths.isRead($0) || AppPaths.isKept($0) }
-    }
-
-    /// Whether an archive's path, with a `/` at its end, is that of the folder of an app's packages.
-    public static func isPackageFolder(archived path: String) -> Bool {
         ("/" + path).hasSuffix("/\(PackageCollector.folder)/")
+            || ends(of: path).contains { AppPaths.isRead($0) || AppPaths.isKept($0) }
     }
 
     /// The most bytes of a path in an archive, since each of its components costs a comparison.

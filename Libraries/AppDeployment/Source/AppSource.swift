@@ -66,8 +66,9 @@ public enum AppSource {
         do {
             var long: [String] = []
             let found = try ArchiveReader(limits: limits).contents(of: bytes) { path in
-                if AppFiles.isTooLong(archived: path) { long.append(path) }
-                return AppFiles.mayKeep(archived: path) || AppFiles.isPackageFolder(archived: path)
+                // With a `/`, it is a link's that was asked for without one.
+                if AppFiles.isTooLong(archived: path), !path.hasSuffix("/") { long.append(path) }
+                return AppFiles.mayKeep(archived: path)
             }
             let root = try AppFiles.root(
                 inArchive: found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)

@@ -72,6 +72,17 @@ struct ArchivedAppTests {
         #expect(files.original.map(\.path) == ["functions/README.md", "realm_config.json"])
     }
 
+    @Test func `a link may stand for a folder of an app`() {
+        for path in [
+            "functions/", "a/functions/", "functions/node_modules/", "a/functions/node_modules/", "hosting/files/",
+        ] {
+            #expect(AppFiles.mayKeep(archived: path), "\(path)")
+        }
+        for path in ["functions", "node_modules/", "src/", "functions/node_modules/a/"] {
+            #expect(!AppFiles.mayKeep(archived: path), "\(path)")
+        }
+    }
+
     @Test func `a file that an archive has twice is named`() throws {
         let files = try AppFiles(
             archived: [
