@@ -46,12 +46,12 @@ enum UploadSQL {
 
     /// `$1` app, then arrays by counter: user, device, partition, last version, bytes of the entries that are kept, first index and
     /// number of those that are added; then arrays by entry: digest, and revision as a distance from the head, or as it is; last,
-    /// by counter, the version that was read, whether it is closed, and the version of the app's schema. Arrays of numbers can be read at any index in constant
-    /// time, arrays of bytes can't.
+    /// by counter, the version that was read, whether it is closed, and the version of the app's schema. Arrays of numbers can be read at
+    /// any index in constant time, arrays of bytes can't.
     private static let entries = """
         counters as (
-            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.is_closed, k.schema_version, k.kept || coalesce((
-                select string_agg(
+            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.is_closed, k.schema_version,
+                k.kept || coalesce((select string_agg(
                     int8send(($9::bigint[])[i]) || int4send(coalesce(($11::bigint[])[i], p.epoch)::int)
                     || int8send(coalesce(($12::bigint[])[i], p.head - ($10::bigint[])[i])), ''::bytea order by i)
                 from generate_series(k.first, k.first + k.added - 1) i
