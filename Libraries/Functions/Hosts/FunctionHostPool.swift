@@ -244,18 +244,18 @@ public actor FunctionHostPool: LoopActor, Service {
         return best.host
     }
 
-    /// Whether an app may have one more process: the first if one is free, others only while more are free than it has. A call that needs
-    /// a process for itself gets the second one as well, or else it would wait for all others of the app to end.
+    /// Whether an app may have one more process: if one is free, the first for calls that share it and the first for a call that needs it
+    /// for itself, since a call of one kind may wait for one of the other; more only while more are free than it has.
     /// Hosts that take no more calls, since they have former versions of its functions or too much memory, don't count as its own: a
     /// call in one of them may wait for a call that needs another.
     private func mayStart(_ bundle: FunctionBundle, isAlone: Bool = false) -> Bool {
         let busy = hosts.filter { !$0.assumeIsolated { $0.isIdle } }
-        let own = busy.count { host in
+        let own = busy.filter { host in
             host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
                 && !host.assumeIsolated { $0.isDraining }
         }
         let free = configuration.hosts - busy.count
-        return own < free || isAlone && free > 0 && own == 1
+        return own.count < free || free > 0 && !own.contains { host in host.assumeIsolated { $0.isAlone } == isAlone }
     }
 
     /// Starts a host, in place of the one that was idle for the longest time if there are as many as there may be.
@@ -307,11 +307,12 @@ public actor FunctionHostPool: LoopActor, Service {
     /// Lets a host get no more calls, so that it ends for an app that has none, or a call that needs one for itself, and no process is
     /// free. The app with the most hosts gives up the one that has the fewest calls.
     ///
-    /// An app's own hosts that take no more calls don't count: a call in one of them may wait for the call that needs another.
+    /// An app's own hosts that take no more calls, or one only, don't count: a call in one of them may wait for the call that needs another.
     private func makeWay(for bundle: FunctionBundle, isAlone: Bool) {
         func isOwn(_ host: FunctionHost) -> Bool { host.bundle.app.hasSameBytes(as: bundle.app) }
         let takesMore = hosts.contains { host in
-            isOwn(host) && host.bundle.version == bundle.version && !host.assumeIsolated { $0.isDraining }
+            isOwn(host) && host.bundle.version == bundle.version
+                && !host.assumeIsolated { $0.isDraining || $0.isAlone }
         }
         guard isAlone || !takesMore else { return }
         // As many as there are apps that wait.

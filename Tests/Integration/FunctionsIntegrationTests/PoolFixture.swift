@@ -49,10 +49,10 @@ struct PoolFixture: Sendable {
 
     var items: DocumentCollection { store.collection("Item", database: "Test", app: Self.app) }
 
-    /// Runs a function of this source.
+    /// Runs a function of this source, of which an app has two.
     func run(
-        _ source: String, _ arguments: [Value] = [], app: String = PoolFixture.app, share: String? = nil,
-        user: String? = nil, limits: FunctionInvocation.Limits = .init(), turns: DocumentTurns? = nil,
+        _ source: String, _ arguments: [Value] = [], function: String = "f", app: String = PoolFixture.app,
+        share: String? = nil, user: String? = nil, limits: FunctionInvocation.Limits = .init(), turns: DocumentTurns? = nil,
         effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
     ) async throws -> Value {
         let effects = DocumentEffects(store: store, app: Self.app, turns: turns, user: user)
@@ -62,8 +62,9 @@ struct PoolFixture: Sendable {
                 try await hosts.run(
                     FunctionInvocation(
                         bundle: FunctionBundle(
-                            app: app, version: Int64(source.hashValue), functions: [.init(name: "f", text: source)]),
-                        share: share, user: user, function: "f", arguments: arguments,
+                            app: app, version: Int64(source.hashValue),
+                            functions: ["f", "g"].map { .init(name: $0, text: source) }),
+                        share: share, user: user, function: function, arguments: arguments,
                         context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
                         limits: limits,
                         perform: effect ?? { await effects.perform($0) })))
