@@ -221,8 +221,6 @@ extension EndToEnd {
                     where partition = $1
                     """#, [.text(partition.text), .text("not for Ben \(number)")])
             }
-            // A heartbeat that was on its way to the broker counts for five seconds from when it was sent.
-            if part == "broker" { try await Task.sleep(for: .seconds(4)) }  // no event tells when they have passed
             let count = rogue.frames.count
             try system.kill(process, SIGCONT)
             try await eventually("the partition is revoked", within: .seconds(60)) {

@@ -48,6 +48,9 @@ public struct ServingLease: Sendable {
     public mutating func renew(partition: Int32, sentAt: Int64, validFor: Int64, now: Duration, wallTime: Int64) {
         let age = max(wallTime - sentAt, 0)
         var source = sources[partition] ?? Source()
+        // One that was on its way while the broker stood still says nothing about what was committed meanwhile: what has lapsed goes on
+        // with one that is new.
+        if source.latest <= now, age > validFor / 2 { return }
         source.latest = max(source.latest, now + .milliseconds(validFor) - .milliseconds(age))
         if source.openFences == 0 { source.deadline = source.latest }
         sources[partition] = source

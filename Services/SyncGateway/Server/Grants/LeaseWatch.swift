@@ -71,7 +71,11 @@ struct LeaseWatch: Service, PositionedFeed {
             readiness.set(Self.name, .ready)
             logger.notice("heartbeats of permissions arrive, partitions are served")
         } else {
-            readiness.set(Self.name, .notReady("no heartbeats of permissions on every Kafka partition of the grants"))
+            readiness.set(
+                Self.name,
+                .notReady(
+                    "no new heartbeats of permissions on every Kafka partition of the grants, or clocks that differ by seconds"
+                ))
             logger.warning("heartbeats of permissions are missing, partitions are suspended")
         }
         sessions.leaseChanged()
