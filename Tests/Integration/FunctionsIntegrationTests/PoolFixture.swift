@@ -52,7 +52,8 @@ struct PoolFixture: Sendable {
     /// Runs a function of this source, of which an app has two.
     func run(
         _ source: String, _ arguments: [Value] = [], function: String = "f", app: String = PoolFixture.app,
-        share: String? = nil, user: String? = nil, limits: FunctionInvocation.Limits = .init(), turns: DocumentTurns? = nil,
+        share: String? = nil, user: String? = nil, limits: FunctionInvocation.Limits = .init(),
+        turns: DocumentTurns? = nil,
         effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
     ) async throws -> Value {
         let effects = DocumentEffects(store: store, app: Self.app, turns: turns, user: user)
