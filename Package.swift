@@ -243,7 +243,7 @@ let services: [Target] =
                 "DocumentStore", "Dumps", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics",
                 "FunctionProtocol", "Functions",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
-                "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
+                "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "SyncProtocol",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]

@@ -86,9 +86,7 @@ public actor PartitaApp {
         }
         let store = try await LocalStore.open(path: path(of: userId))
         let client = try await SyncClient(configuration: configuration, store: store, tokens: tokens) {
-            let host =
-                if let syncURL = configuration.syncURL { syncURL } else { try await api.syncHost() }
-            return host + SyncAddress.path(appId: configuration.appId)
+            try await Self.syncAddress(configuration, api)
         }
         let session = Session(userId: userId, client: client, tokens: tokens, api: api)
         await client.goOnline()
@@ -99,6 +97,22 @@ public actor PartitaApp {
         }
         current = session
         return session
+    }
+
+    /// What a connection beside the session's own needs: the address, and an access token that is valid.
+    ///
+    /// - Throws: `PartitaError` with code `signedOut` when no user is signed in, and those of calls.
+    package func syncAccess() async throws -> (url: String, token: String) {
+        guard let session = try await session() else {
+            throw PartitaError(code: .signedOut, message: "no user is signed in")
+        }
+        let token = try await session.tokens.accessToken(fresh: false)
+        return (try await Self.syncAddress(configuration, api), token.text)
+    }
+
+    private static func syncAddress(_ configuration: PartitaConfiguration, _ api: AccountAPI) async throws -> String {
+        let host = if let syncURL = configuration.syncURL { syncURL } else { try await api.syncHost() }
+        return host + SyncAddress.path(appId: configuration.appId)
     }
 
     private func path(of userId: String) -> String {

@@ -6,8 +6,8 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] =
         [
-            UpCommand.command, RunCommand.command, DemoCommand.command, ChaosCommand.command, DeviceCommand.command,
-            AppCheckCommand.command,
+            UpCommand.command, RunCommand.command, DemoCommand.command, ChaosCommand.command, BenchCommand.command,
+            DeviceCommand.command, AppCheckCommand.command,
             AppDeployCommand.command, AppListCommand.command, AppHistoryCommands.history, AppHistoryCommands.rollback,
             AppHistoryCommands.export, AppDiffCommand.command, AppExplainCommand.command, AppRemoveCommand.command,
             SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,

@@ -32,7 +32,7 @@ enum DeviceCommand {
             PartitaConfiguration(
                 appId: deployed.id, baseURL: auth, directory: directory,
                 loop: EventLoop(name: "device")))
-        let session = try await signIn(app, user, arguments.value("password") ?? "correct horse battery staple")
+        let session = try await signIn(app, user, arguments.value("password") ?? DemoPerson.password)
         Output.line("signed in as \(session.userId), device \(await session.deviceId())")
         let own = try await session.openPartition(.string("user=\(session.userId)"))
         if arguments.has("stay") {
@@ -47,7 +47,7 @@ enum DeviceCommand {
 
     /// The app, and the field that holds the partition. With `--auth`, the app's definition may not be accessible and
     /// isn't read.
-    private static func deployed(_ arguments: Arguments) async throws -> (id: String, partitionKey: String) {
+    static func deployed(_ arguments: Arguments) async throws -> (id: String, partitionKey: String) {
         let key = arguments.value("partition-key")
         if arguments.value("auth") != nil { return (try arguments.requiredValue("app"), key ?? "partition") }
         return try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
@@ -56,7 +56,7 @@ enum DeviceCommand {
         }
     }
 
-    private static func signIn(_ app: PartitaApp, _ user: String, _ password: String) async throws -> Session {
+    static func signIn(_ app: PartitaApp, _ user: String, _ password: String) async throws -> Session {
         let credentials = Credentials.emailPassword(email: user, password: password)
         do {
             return try await app.logIn(credentials)
