@@ -22,6 +22,10 @@ struct ConnectionParameters: Sendable {
         if let timeout = configuration.statementTimeout, configuration.settings["statement_timeout"] == nil {
             options.insert(Self.option("statement_timeout", "\(timeout.milliseconds)"), at: 0)
         }
+        if configuration.settings["jit"] == nil {
+            // Statements are short. Compiling a filter of thousands of conditions takes minutes and gigabytes, and no cancellation ends it.
+            options.insert(Self.option("jit", "off"), at: 0)
+        }
         if !options.isEmpty {
             // The URL's own options come last and so take precedence.
             let index = values.firstIndex { $0.keyword == "options" }
