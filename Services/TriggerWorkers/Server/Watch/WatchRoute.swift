@@ -41,8 +41,9 @@ struct WatchRoute: Sendable {
             Watch(
                 claims, version: app.version, wanted: wanted,
                 queue: WatchQueue(changes: WatchLimits.changes, bytes: limits.window)))
-        let stream = WatchStream(place: place) { [apps, functions, clock] in
-            WatchViewer(place.watch, apps: apps, functions: functions, clock: clock, request: description)
+        let stream = WatchStream(place: place) { [apps, functions, clock, filtering = watches.filtering] in
+            WatchViewer(
+                place.watch, apps: apps, functions: functions, clock: clock, request: description, filtering: filtering)
         }
         return HTTPResponse(
             headers: [

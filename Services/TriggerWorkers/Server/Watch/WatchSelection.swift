@@ -6,6 +6,9 @@ import QueryLanguage
 /// Which of the changes that a user sees a stream is to have: those of documents with some ids, and those that a filter on the
 /// change event matches, such as `{"fullDocument.status": "open"}` or `{operationType: "insert"}`.
 struct WatchSelection: Sendable {
+    /// How long the filter may take for one change: meanwhile it keeps a thread from others.
+    private static let limit = Duration.milliseconds(100)
+
     private let ids: Set<ExactText>?
     private let filter: Filter?
 
@@ -30,8 +33,16 @@ struct WatchSelection: Sendable {
     var hasFilter: Bool { filter != nil }
 
     /// Whether the filter matches an event, as the client would get it.
-    /// - Throws: `QueryError` when the filter can't be evaluated on the event.
+    /// - Throws: `QueryError` when the filter can't be evaluated on the event, or takes too long (50).
     func matches(_ event: Document, now: Int64) throws(QueryError) -> Bool {
-        try filter?.evaluate(event, now: now) ?? true
+        guard let filter else { return true }
+        let deadline = ContinuousClock.now + Self.limit
+        let interruption = Interruption {
+            ContinuousClock.now < deadline
+                ? nil : QueryError(code: 50, message: "the filter takes longer than \(Self.limit) for a change")
+        }
+        return try Interruption.$current.withValue(interruption) {
+            Result { () throws(QueryError) in try filter.evaluate(event, now: now) }
+        }.get()
     }
 }

@@ -1,6 +1,7 @@
 import AppDefinition
 import AppRegistry
 import DocumentModel
+import EventLoop
 import EventTopics
 import Functions
 import HTTPServer
@@ -12,18 +13,22 @@ final class WatchViewer {
     private let apps: AppDirectory
     private let functions: ClientFunctions
     private let clock: WallClock
+    /// Admits the evaluation of filters, which users write.
+    private let filtering: FairGate<ExactText>
     /// `%%request`.
     private let request: Document
     private var present: (app: DeployedApp, access: UserAccess)?
 
     init(
-        _ watch: Watch, apps: AppDirectory, functions: ClientFunctions, clock: WallClock, request: Document
+        _ watch: Watch, apps: AppDirectory, functions: ClientFunctions, clock: WallClock, request: Document,
+        filtering: FairGate<ExactText>
     ) {
         self.watch = watch
         self.apps = apps
         self.functions = functions
         self.clock = clock
         self.request = request
+        self.filtering = filtering
     }
 
     /// The server-sent event of a change; `nil` when the user doesn't see the change, or doesn't want it.
@@ -35,14 +40,12 @@ final class WatchViewer {
             guard let view = try await access().view(of: event, service: watch.wanted.service, now: now) else {
                 return nil
             }
-            let selection = watch.wanted.selection
             switch view {
             case .whole:
-                if selection.hasFilter, try !selection.matches(change.document(event), now: now) { return nil }
-                return change.wholeText(event)
+                return try await isWanted(change.document(event), now) ? change.wholeText(event) : nil
             case .part(let part):
                 let document = change.document(part)
-                return try selection.matches(document, now: now) ? ServerSentEvent.message(document) : nil
+                return try await isWanted(document, now) ? ServerSentEvent.message(document) : nil
             }
         } catch let end as WatchEnd {
             throw end
@@ -51,6 +54,16 @@ final class WatchViewer {
         } catch {
             throw WatchEnd("failed", HTTPError(call: error))
         }
+    }
+
+    private func isWanted(_ event: @autoclosure () -> Document, _ now: Int64) async throws -> Bool {
+        let selection = watch.wanted.selection
+        guard selection.hasFilter else { return true }
+        let (app, user) = (ExactText(watch.claims.app), ExactText(watch.claims.user))
+        // Each stream has its number of waiting changes, which bounds how many wait here.
+        try await filtering.enter(app, member: user, isCounted: false)
+        defer { filtering.leave(app, member: user) }
+        return try selection.matches(event(), now: now)
     }
 
     /// The user's access with present custom data and secrets.

@@ -16,8 +16,9 @@ final class WatchedChange: Sendable {
     let id: Value
     /// The approximate number of bytes that it takes in memory while it waits.
     let size: Int
-    /// Identifies the event for clients. Random, since the event's own id has the partition.
-    private let token = ObjectId().hexString
+    /// Identifies the event for clients. Random, since the event's own id has the partition, and a counted one would tell how many changes
+    /// there are that the client doesn't see.
+    private let token = ObjectId(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).hexString
     private let source: WatchedChangeSource
     private let whole = Locked<[UInt8]?>(nil)
     private let retained: RetainedBytes

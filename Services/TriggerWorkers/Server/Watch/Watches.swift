@@ -26,6 +26,9 @@ final class Watches: Sendable {
     private let limits: WatchLimits
     private let state = Locked(State())
     let retained = RetainedBytes()
+    /// Admits the evaluation of the streams' filters: one at a time, in turns by app and user. They must not take the threads on which other
+    /// calls are evaluated.
+    let filtering = FairGate<ExactText>(places: 1, waiting: 0)
 
     init(_ limits: WatchLimits) { self.limits = limits }
 

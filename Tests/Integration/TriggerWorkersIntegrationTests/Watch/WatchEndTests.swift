@@ -84,6 +84,37 @@ import TriggerWorkers
         }
     }
 
+    @Test func `a filter that takes long ends its stream, and holds up nobody`() async throws {
+        let app = TriggerApp(rules: Self.rules)
+        let (fixture, token) = try await deployed(app)
+        let sum = #"{"$reduce": {"input": {"$range": [0, 900000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}}"#
+        let filter = #""filter": {"$expr": {"$gt": [{"$add": [\#(sum), \#(sum), \#(sum)]}, -1]}}"#
+        var heavy: [EventStreamClient] = []
+        for _ in 0..<5 { heavy.append(try await fixture.watch("Note", filter, of: app, token: token("ann"))) }
+        let bob = try await fixture.watch(
+            "Note", #""filter": {"operationType": "insert"}"#, of: app, token: token("bob"))
+        let start = ContinuousClock.now
+        let notes = fixture.store.collection("Note", database: "Test", app: app.id)
+        _ = try await notes.insertOne(["_id": 1])
+        #expect(try await bob.change()["documentKey"] == ["_id": 1])
+        for client in heavy { #expect(try await client.endCode() == "MongoDBError") }
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test func `events are numbered by nothing that others could count`() async throws {
+        let app = TriggerApp(rules: Self.rules)
+        let (fixture, token) = try await deployed(app)
+        let client = try await fixture.watch("Note", of: app, token: token("ann"))
+        let notes = fixture.store.collection("Note", database: "Test", app: app.id)
+        var tokens: [Int] = []
+        for number in 0..<4 {
+            _ = try await notes.insertOne(["_id": .int32(Int32(number))])
+            let text = try #require(try await client.change()["_id"]?["_data"]?.stringValue)
+            tokens.append(try #require(Int(text.suffix(6), radix: 16)))
+        }
+        #expect(zip(tokens, tokens.dropFirst()).contains { abs($1 - $0) > 1000 }, "\(tokens)")
+    }
+
     @Test func `a stream ends with its token`() async throws {
         let app = TriggerApp(rules: Self.rules)
         let (fixture, _) = try await deployed(app)
