@@ -240,8 +240,9 @@ final class DeviceSession: @unchecked Sendable {
                     code: .notSubscribed, message: ConnectionStateMachine.Refusal.notSubscribed.message,
                     partition: upload.partition))
         }
-        let share = size / max(upload.changesets.count, 1)
-        guard unanswered.add(share * upload.changesets.count) else {
+        let text = size / max(upload.changesets.count, 1)
+        let sizes = upload.changesets.map { $0.memory(ofText: text) }
+        guard unanswered.add(sizes.reduce(0, +)) else {
             for _ in upload.changesets { machine.answered(upload.partition) }
             return refuse(
                 upload.partition,
@@ -252,11 +253,11 @@ final class DeviceSession: @unchecked Sendable {
         if unanswered.isFull { socket.pauseReading() }
         let correction = ClockCorrection(sentAt: upload.sentAt, receivedAt: context.wallTime)
         let now = clock.tick(milliseconds: context.wallTime)
-        for changeset in upload.changesets {
+        for (changeset, bytes) in zip(upload.changesets, sizes) {
             UploadRun(
                 upload: .init(
                     user: identity.user, device: identity.device, partition: upload.partition, changeset: changeset,
-                    time: correction.corrected(changeset.clock, now: now), bytes: share, schemaVersion: schemaVersion),
+                    time: correction.corrected(changeset.clock, now: now), bytes: bytes, schemaVersion: schemaVersion),
                 session: self, subscription: subscriptions[upload.partition]
             ).start(on: socket.loop)
         }
