@@ -67,7 +67,9 @@ final class BSONFileReader {
         return buffer.withUnsafeBytes { bytes in
             do throws(BSONError) {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[position..<position + size])
-                return .document(try BSON.decode(part, maximumDepth: Self.maximumDepth), offset: offset)
+                return .document(
+                    try BSON.decode(part, maximumDepth: Self.maximumDepth, refusesRepeatedNames: true),
+                    offset: offset)
             } catch {
                 return .bad(error, offset: offset, size: size)
             }

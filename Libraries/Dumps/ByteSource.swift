@@ -14,8 +14,14 @@ final class ByteSource {
 
     init(path: String) throws(DumpError) {
         self.path = path
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe that nobody writes into must not keep the import waiting.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw DumpError.system(.badFile, "can't open", path) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw DumpError(.badFile, "\(path) is no regular file (a pipe, socket, device or folder): remove it")
+        }
         inflater = path.hasSuffix(".gz") ? GzipInflater() : nil
         posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_SEQUENTIAL))
     }

@@ -21,8 +21,12 @@ public enum BSON {
     }
 
     /// Reads one document that uses all of the bytes.
-    public static func decode(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 200) throws(BSONError) -> Document {
-        var reader = BSONReader(bytes, maximumDepth: min(max(maximumDepth, 1), 1000))
+    /// - Parameter refusesRepeatedNames: whether a document that has a name twice is an error; otherwise the last value counts.
+    public static func decode(
+        _ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 200, refusesRepeatedNames: Bool = false
+    ) throws(BSONError) -> Document {
+        var reader = BSONReader(
+            bytes, maximumDepth: min(max(maximumDepth, 1), 1000), refusesRepeatedNames: refusesRepeatedNames)
         let document = try reader.document(depth: 1)
         guard reader.position == bytes.count else {
             throw BSONError(.badLength, at: reader.position, "bytes follow the document")
@@ -35,7 +39,9 @@ public enum BSON {
 public struct BSONError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of errors; their names are stable.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String { case unexpectedEnd, badLength, badType, badEncoding, badValue, tooDeep }
+        private enum Name: String {
+            case unexpectedEnd, badLength, badType, badEncoding, badValue, repeatedName, tooDeep
+        }
         private let name: Name
         private init(_ name: Name) { self.name = name }
 
@@ -49,6 +55,8 @@ public struct BSONError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let badEncoding = Code(.badEncoding)
         /// A boolean that is neither 0 nor 1, or a string without its final zero byte.
         public static let badValue = Code(.badValue)
+        /// A document that has a name twice.
+        public static let repeatedName = Code(.repeatedName)
         /// Documents and arrays are nested deeper than the limit.
         public static let tooDeep = Code(.tooDeep)
 

@@ -2,12 +2,14 @@
 struct BSONReader {
     private let bytes: UnsafeRawBufferPointer
     private let maximumDepth: Int
+    private let refusesRepeatedNames: Bool
     var position = 0
     /// The end of the document that is being read.
     private var end: Int
 
-    init(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) {
+    init(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int, refusesRepeatedNames: Bool) {
         self.bytes = bytes
+        self.refusesRepeatedNames = refusesRepeatedNames
         self.maximumDepth = maximumDepth
         end = bytes.count
     }
@@ -34,6 +36,7 @@ struct BSONReader {
             let key = try reader.cString()
             let value = try reader.value(type, depth: depth)
             if let place = (fields.withUnsafeBufferPointer { seen.place(of: key, in: $0) }) {
+                if reader.refusesRepeatedNames { throw reader.fault(.repeatedName, "a document has a name twice") }
                 fields[place].value = value
             } else {
                 fields.append(Document.Field(key, value))

@@ -68,6 +68,18 @@ import Testing
         #expect(error?.code == .tooDeep)
     }
 
+    @Test func `a repeated name can be refused, at any depth`() throws {
+        let twice: [UInt8] = [19, 0, 0, 0, 16, 0x61, 0, 1, 0, 0, 0, 16, 0x61, 0, 2, 0, 0, 0, 0]
+        let inner: [UInt8] = [27, 0, 0, 0, 3, 0x6F, 0] + twice + [0]
+        for bytes in [twice, inner] {
+            let error = #expect(throws: BSONError.self) {
+                try bytes.withUnsafeBytes { try BSON.decode($0, refusesRepeatedNames: true) }
+            }
+            #expect(error?.code == .repeatedName)
+        }
+        #expect(try BSON.decode(twice)["a"] == 2)
+    }
+
     @Test func `a name with a zero byte is refused`() {
         #expect(throws: BSONError.self) { try BSON.encode(["a\u{0}b": 1]) }
     }
