@@ -25,13 +25,15 @@ function joined(folder, relative) {
   }
   return "/" + parts.join("/");
 }
+// Node passes over a byte order mark, too.
+const readJSON = path => JSON.parse(host("moduleText", path).replace(/^\uFEFF/, ""));
 const isFile = path => host("hasModule", path) === "1";
 function packageAt(folder) {
   if (!packageCache.has(folder)) {
     const path = folder + "/package.json";
     let value;
     if (isFile(path)) {
-      try { value = JSON.parse(host("moduleText", path)); } catch (error) { throw new Error(`${path} isn't JSON: ${error.message}`); }
+      try { value = readJSON(path); } catch (error) { throw new Error(`${path} isn't JSON: ${error.message}`); }
     }
     packageCache.set(folder, value);
   }
@@ -146,7 +148,7 @@ function loadModule(path, parent) {
     if (path.startsWith("refused:")) {
       module.exports = refused(path.slice("refused:".length));
     } else if (path.endsWith(".json")) {
-      module.exports = JSON.parse(host("moduleText", path));
+      module.exports = readJSON(path);
     } else {
       const run = compileModule(path);
       if (typeof run !== "function") throw new SyntaxError(`${path}:${run}`);
