@@ -109,8 +109,10 @@ extension AppDefinition {
         let log = ProblemLog(files: files)
         for problem in files.problems { log.add(problem) }
         var definition = DefinitionReader(files: files, log: log).read()
+        let read = log.read
         DefinitionCheck(log: log, syntaxCheck: syntaxCheck).check(&definition)
         UnservedFeatures(definition, log: log).report()
+        UnreadFiles(definition: definition, log: log, read: read).report()
         log.noteMisspellings()
         return Inspection(definition: definition, problems: log.sorted)
     }

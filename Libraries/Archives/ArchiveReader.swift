@@ -34,6 +34,8 @@ public struct ArchiveReader: Sendable {
         public var links: [Link] = []
         /// The paths of files and links that would be wanted, if their bytes were text.
         public var malformed: [MalformedPath] = []
+        /// The paths of pipes and devices that would be wanted, if they were files.
+        public var special: [String] = []
     }
 
     /// How much of an archive is read.
@@ -184,6 +186,7 @@ public struct ArchiveReader: Sendable {
                 continue
             }
             guard carchive_is_regular(entry) != 0, isWanted(path) else {
+                if carchive_is_special(entry) != 0, isWanted(path) { contents.special.append(path) }
                 // The next header skips a file of a zip; one of a compressed tar has to be unpacked for that.
                 if isTar() { try skip(handle, &unpacked) }
                 continue

@@ -6,6 +6,14 @@ public struct ChangeEvent: Sendable {
         @ExactText public var database: String
         @ExactText public var collection: String
         public init(database: String, collection: String) { self.database = database; self.collection = collection }
+
+        /// Whether it can have documents: MongoDB's rules for names, with at most 120 bytes for a collection and 63 for a database.
+        public var isValid: Bool {
+            !collection.isEmpty && collection.utf8.count <= 120 && !collection.startsWithBytes(of: "system.")
+                && !collection.utf8.contains(0) && !collection.utf8.contains(UInt8(ascii: "$"))
+                && !database.isEmpty && database.utf8.count <= 63
+                && database.utf8.allSatisfy { $0 > 32 && !#"/\."$*<>:|?"#.utf8.contains($0) }
+        }
     }
 
     /// The device's changeset that the change belongs to; `nil` for changes by the server, except imports.

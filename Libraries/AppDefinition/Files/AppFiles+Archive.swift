@@ -84,11 +84,13 @@ extension AppFiles {
     ///   - links: the archive's links, with their targets.
     ///   - malformed: paths of the archive that aren't UTF-8: as people see them, and with the bytes that are no text replaced.
     ///   - long: paths of the archive that are too long to be looked at.
+    ///   - special: paths of the archive's pipes and devices.
     ///   - root: the app's folder, as `root(inArchive:name:)` returns it.
     /// - Throws: as `init(folder:)`.
     public init(
         archived files: [ArchivedFile], links: [(path: String, target: String)] = [],
-        malformed: [(shown: String, repaired: String)] = [], long: [String] = [], in root: String
+        malformed: [(shown: String, repaired: String)] = [], long: [String] = [], special: [String] = [],
+        in root: String
     ) throws(AppDefinitionError) {
         var collector = AppFileCollector()
         var paths: Set<ExactText> = []
@@ -114,6 +116,9 @@ extension AppFiles {
         for name in malformed {
             guard let path = Self.path(name.repaired, inside: root) else { continue }
             collector.report(.nameNotText(name.shown, isNeeded: AppPaths.isRead(path)))
+        }
+        for path in special {
+            if let path = Self.path(path, inside: root) { collector.report(.notAFile(path)) }
         }
         for path in long {
             guard let path = Self.path(path, inside: root), AppPaths.isRead(path) || AppPaths.isKept(path) else {

@@ -36,6 +36,7 @@ extension AppFiles {
                     }
                 case .refused(let reason):
                     collector.report(DefinitionProblem(.linkNotFollowed, severity: .warning, file: path, reason))
+                case .other: collector.report(.notAFile(path))
                 default: continue
                 }
             }

@@ -9,8 +9,10 @@ enum FolderEntry {
     case folder(real: String)
     /// A link that isn't followed, and why.
     case refused(String)
-    /// Something that an app doesn't have (a socket, a device), or that has just vanished.
+    /// Something that an app doesn't have: a pipe, a socket, a device.
     case other
+    /// It has just vanished.
+    case nothing
 
     /// - Parameters:
     ///   - path: of the entry.
@@ -41,6 +43,7 @@ enum FolderEntry {
         switch attributes?[.type] as? FileAttributeType {
         case .typeRegular: .file(size: attributes?[.size] as? Int ?? 0)
         case .typeDirectory: .folder(real: real(path))
+        case nil: .nothing
         default: .other
         }
     }

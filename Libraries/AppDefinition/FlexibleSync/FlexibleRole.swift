@@ -40,7 +40,8 @@ struct FlexibleRole {
     static func roles(
         of collection: CollectionDefinition, in node: Value, _ definition: AppDefinition
     ) -> [FlexibleRole] {
-        if let own = node["permissions"]?["rules"]?[collection.name]?.arrayValue, !own.isEmpty {
+        // An empty list grants nothing.
+        if let own = node["permissions"]?["rules"]?[collection.name]?.arrayValue {
             return own.map(FlexibleRole.init(configured:))
         }
         if let all = node["permissions"]?["defaultRoles"]?.arrayValue, !all.isEmpty {

@@ -75,7 +75,7 @@ struct DefinitionCheck {
     }
 
     private func checkEndpoints(_ definition: inout AppDefinition) {
-        let file = DefinitionReader.endpointFile(definition.files)
+        let file = DefinitionReader.endpointFile(log)
         var seen: Set<ExactText> = []
         for (index, endpoint) in definition.httpEndpoints.enumerated() {
             guard let function = definition.function(endpoint.functionName) else {
@@ -133,18 +133,32 @@ struct DefinitionCheck {
     }
 
     private func checkUserData(_ definition: AppDefinition) {
-        guard let data = definition.customUserData,
+        guard let data = definition.customUserData else { return }
+        let stores = definition.dataSources.filter(\.isDocumentStore).map(\.name)
+        if !stores.isEmpty, !stores.containsExactly(data.service) {
+            reportUserData(
+                definition, severity: .warning,
+                "no data source is named \(data.service): name one of \(stores.joined(separator: ", "))")
+        }
+        guard
             let other = definition.serviceBeyondReach(
                 of: data.service, for: .init(database: data.database, collection: data.collection))
         else { return }
+        reportUserData(
+            definition, severity: .error,
+            "\(data.database).\(data.collection) belongs to \(other), which is another cluster than \(data.service): name the service that has it"
+        )
+    }
+
+    private func reportUserData(
+        _ definition: AppDefinition, severity: DefinitionProblem.Severity, _ message: String
+    ) {
         let own = "auth/custom_user_data.json"
         let isOwn = definition.files[own] != nil
         let root = DefinitionReader.rootFiles.first { definition.files[$0] != nil } ?? ""
         log.add(
-            .serviceUnknown, file: isOwn ? own : root,
-            pointer: (isOwn ? "" : "/custom_user_data_config") + "/mongo_service_name",
-            "\(data.database).\(data.collection) belongs to \(other), which is another cluster than \(data.service): name the service that has it"
-        )
+            .serviceUnknown, severity: severity, file: isOwn ? own : root,
+            pointer: (isOwn ? "" : "/custom_user_data_config") + "/mongo_service_name", message)
     }
 
     /// Users who signed in before a provider was removed still have it, so a known type isn't a mistake.
@@ -239,6 +253,13 @@ struct DefinitionCheck {
         var seen: [ChangeEvent.Namespace: CollectionDefinition] = [:]
         for collection in definition.collections {
             let namespace = ChangeEvent.Namespace(database: collection.database, collection: collection.name)
+            if !namespace.isValid {
+                log.add(
+                    .featureNotServed, severity: .warning,
+                    file: collection.isFolder ? "\(collection.place)/rules.json" : collection.place,
+                    "\(collection.database).\(collection.name) can't have documents: a collection's name has at most 120 bytes without $, a database's at most 63 without space, / \\ . \" $ * < > : | ?"
+                )
+            }
             guard let first = seen[namespace] else {
                 seen[namespace] = collection
                 continue

@@ -8,10 +8,16 @@ extension DefinitionReader {
         var sources: [DataSource] = []
         for folder in ["data_sources", "services", "http_endpoints"] {
             for name in files.folders(in: folder) {
-                guard let source = dataSource(name, in: folder),
-                    !sources.contains(where: { $0.name.hasSameBytes(as: source.name) })
-                else { continue }
-                sources.append(source)
+                guard let source = dataSource(name, in: folder) else { continue }
+                guard let other = sources.first(where: { $0.name.hasSameBytes(as: source.name) }) else {
+                    sources.append(source)
+                    continue
+                }
+                // A converted folder has the same source in both layouts.
+                if other.type.hasSameBytes(as: source.type), other.config == source.config { continue }
+                log.add(
+                    .partShadowed, severity: .warning, file: "\(folder)/\(name)/config.json",
+                    "another service is named \(source.name), too, and is used: name them differently, or remove one")
             }
         }
         return sources
@@ -63,11 +69,23 @@ extension DefinitionReader {
         let newer = files.folders(in: "data_sources").flatMap(collections)
         let older = files.folders(in: "services").flatMap { folder -> [CollectionDefinition] in
             let service = json("services/\(folder)/config.json")?.string("name") ?? folder
-            if newer.contains(where: { $0.service.hasSameBytes(as: service) }) { return [] }
+            if newer.contains(where: { $0.service.hasSameBytes(as: service) }) {
+                reportShadowed(ruleFiles("services/\(folder)/rules"), service: service)
+                return []
+            }
             return ruleFiles("services/\(folder)/rules").compactMap(json)
                 .compactMap { collection($0, service: service) }
         }
         return newer + older
+    }
+
+    private func reportShadowed(_ rules: [String], service: String) {
+        guard let first = rules.first else { return }
+        let names = rules.map { $0.splitAtBytes("/").last ?? $0 }.joined(separator: ", ")
+        log.add(
+            .partShadowed, severity: .warning, file: first,
+            "\(names): these rules and schemas aren't used, since data_sources has those of \(service): move what is only here, and remove the folder"
+        )
     }
 
     /// The collections of a folder in `data_sources`. `rules.json` repeats database and collection, and the server used what it says.

@@ -5,15 +5,25 @@ extension DefinitionReader {
     /// The paths of the data API, which another service has.
     private static let dataAPI = "/data/v1/action/"
 
-    /// Some versions of the vendor's tool call the folder `https_endpoints`.
-    static func endpointFile(_ files: AppFiles) -> String {
-        ["http_endpoints/config.json", "https_endpoints/config.json"].first { files[$0] != nil }
-            ?? "http_endpoints/config.json"
+    private static let endpointFiles = ["http_endpoints/config.json", "https_endpoints/config.json"]
+
+    /// Some versions of the vendor's tool call the folder `https_endpoints`. Many exports have both, of which one is empty.
+    static func endpointFile(_ log: ProblemLog) -> String {
+        endpointFiles.first { log.value($0)?.arrayValue?.isEmpty == false }
+            ?? endpointFiles.first { log.text($0) != nil } ?? endpointFiles[0]
     }
 
     /// `http_endpoints/config.json`, in the newer layout only. An endpoint with a restriction that isn't supported stays disabled.
     func httpEndpoints() -> [HTTPEndpoint] {
-        guard let nodes = json(Self.endpointFile(files))?.elements else { return [] }
+        let file = Self.endpointFile(log)
+        guard let nodes = json(file)?.elements else { return [] }
+        for other in Self.endpointFiles where !other.hasSameBytes(as: file) {
+            guard let entries = log.value(other)?.arrayValue, !entries.isEmpty else { continue }
+            log.add(
+                .partShadowed, severity: .warning, file: other,
+                "its \(entries.count == 1 ? "endpoint isn't" : "\(entries.count) endpoints aren't") served: \(file) has some, too; put all of them there"
+            )
+        }
         return nodes.compactMap { node in
             guard let route = node.required("route"), let function = node.required("function_name") else { return nil }
             var endpoint = HTTPEndpoint(

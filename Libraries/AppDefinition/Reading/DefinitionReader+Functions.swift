@@ -37,11 +37,27 @@ extension DefinitionReader {
                 return isListing ? [] : [sourceless(node, name: name, at: nil, "\(folder)/source.js")]
             }
             var function = function(node, name: name, file: "\(folder)/source.js", source: source)
+            if isListing { reportUnlisted(name, path) }
             if isListing, files["functions/\(name).js"] == nil {
                 function.isListed = false
                 function.isPrivate = true
             }
             return withUserFunction(function, node)
+        }
+    }
+
+    /// Reports the older form of a function beside a list of functions, which alone counts.
+    private func reportUnlisted(_ name: String, _ file: String) {
+        let entries = log.value("functions/config.json")?.arrayValue ?? []
+        if entries.contains(where: { $0["name"]?.stringValue?.hasSameBytes(as: name) == true }) {
+            log.add(
+                .partShadowed, severity: .warning, file: file,
+                "its settings aren't used: functions/config.json has those of \(name); remove this file")
+        } else {
+            log.add(
+                .functionNotConfigured, severity: .warning, file: file,
+                "\(name) isn't listed in functions/config.json: it is private, so that clients can't call it; list it there"
+            )
         }
     }
 
@@ -123,7 +139,12 @@ extension DefinitionReader {
         var environments: [ExactText: Document] = [:]
         for file in files.files(in: "environments", suffix: ".json") {
             let name = String(file.dropFirst("environments/".count).dropLast(".json".count))
-            environments[name] = json(file)?.document("values") ?? Document()
+            let node = json(file)
+            if let fields = node?.value.documentValue?.fields, !fields.isEmpty, node?.child("values") == nil {
+                node?.problem(
+                    .fieldMissing, severity: .warning, "it has no values: write them into an object \"values\"")
+            }
+            environments[name] = node?.document("values") ?? Document()
         }
         return environments
     }

@@ -7,7 +7,11 @@ extension DefinitionReader {
 
     /// Reads `hosting/config.json`, or else `hosting` of the first root file that has it; `nil` when hosting isn't enabled.
     func hosting(_ roots: [ConfigNode]) -> Hosting? {
-        let settings = json("hosting/config.json") ?? roots.lazy.compactMap { $0.child("hosting") }.first
+        let own = json("hosting/config.json"), inline = roots.lazy.compactMap { $0.child("hosting") }.first
+        if let own, let inline, inline.value != own.value {
+            inline.problem(.partShadowed, severity: .warning, "\(own.file) is used: remove one of them")
+        }
+        let settings = own ?? inline
         guard let settings, settings.bool("enabled") else { return nil }
         var hosting = Hosting()
         if let path = settings.string("default_error_path"), !path.isEmpty {

@@ -28,6 +28,11 @@ extension DefinitionReader {
                 "this sync configuration isn't used: \(first.node.file) has one; remove one of them")
         }
         let stores = definition.dataSources.filter(\.isDocumentStore)
+        if let name = first.service, !stores.isEmpty, !stores.contains(where: { $0.name.hasSameBytes(as: name) }) {
+            first.node.problem(
+                .serviceUnknown, severity: .warning, at: first.node.child("service_name") == nil ? nil : "service_name",
+                "no data source is named \(name): name one of \(stores.map(\.name).joined(separator: ", "))")
+        }
         let service = first.service ?? (stores.count == 1 ? stores[0].name : "mongodb-atlas")
         return sync(first.node, service: service, definition)
     }

@@ -7,7 +7,7 @@ extension DefinitionReader {
 
     /// Reads `incoming_webhooks` of the services in both layouts. The functions of webhooks join the app's own.
     func readWebhooks(into definition: inout AppDefinition) {
-        for folder in ["services", "http_endpoints"] {
+        for folder in ["services", "data_sources", "http_endpoints"] {
             for service in files.folders(in: folder) {
                 let path = "\(folder)/\(service)/\(Self.webhookFolder)"
                 let settings = json("\(folder)/\(service)/config.json")

@@ -58,15 +58,19 @@ struct DefinitionReader {
         definition.location = root.string("location") ?? definition.location
         definition.deploymentModel = root.string("deployment_model") ?? definition.deploymentModel
         definition.environmentTag = root.string("environment") ?? ""
+        let key = "allowed_request_origins", security = root.child("security")
         definition.allowedRequestOrigins =
-            root.child("allowed_request_origins") != nil
-            ? root.strings("allowed_request_origins")
-            : root.child("security")?.strings("allowed_request_origins") ?? []
+            root.child(key) != nil ? root.strings(key) : security?.strings(key) ?? []
+        if root.child(key) != nil, security?.child(key) != nil, security?.strings(key) != root.strings(key) {
+            security?.problem(.partShadowed, severity: .warning, at: key, "the list at the top of the file is used")
+        }
     }
 
     private func customUserData(_ root: ConfigNode?) -> CustomUserData? {
-        guard let node = json("auth/custom_user_data.json") ?? root?.child("custom_user_data_config") else {
-            return nil
+        let key = "custom_user_data_config", own = json("auth/custom_user_data.json")
+        guard let node = own ?? root?.child(key) else { return nil }
+        if let own, let inline = root?.child(key), inline.value != own.value {
+            root?.problem(.partShadowed, severity: .warning, at: key, "\(own.file) is used: remove one of them")
         }
         let isEnabled = node.bool("enabled")
         guard isEnabled else { return nil }

@@ -84,6 +84,9 @@ final class ProblemLog {
         }
     }
 
+    /// The files whose values were asked for so far.
+    var read: Set<ExactText> { Set(parsed.keys) }
+
     /// All problems, sorted by file and line.
     var sorted: [DefinitionProblem] {
         problems.enumerated().sorted {

@@ -75,7 +75,8 @@ public enum AppSource {
             var files = try AppFiles(
                 archived: found.files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) },
                 links: found.links.map { ($0.path, $0.target) },
-                malformed: found.malformed.map { ($0.shown, $0.repaired) }, long: long, in: root)
+                malformed: found.malformed.map { ($0.shown, $0.repaired) }, long: long, special: found.special, in: root
+            )
             try PackageFolder.addPackages(ofArchive: bytes, root: root, to: &files)
             files.choices = choices
             return files

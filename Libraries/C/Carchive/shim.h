@@ -5,6 +5,12 @@
 // The constants are casts, which Swift doesn't import.
 static inline int carchive_is_regular(struct archive_entry *entry) { return archive_entry_filetype(entry) == AE_IFREG; }
 
+// A pipe, socket or device.
+static inline int carchive_is_special(struct archive_entry *entry) {
+    mode_t type = archive_entry_filetype(entry);
+    return type != 0 && type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK;
+}
+
 static inline int carchive_is_tar(struct archive *archive) {
     return (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
 }

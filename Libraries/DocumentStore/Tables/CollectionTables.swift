@@ -132,15 +132,8 @@ final class CollectionTables: Sendable {
         }
     }
 
-    /// MongoDB's rules for names.
     private static func check(_ namespace: ChangeEvent.Namespace) throws(DocumentStoreError) {
-        let collection = namespace.collection
-        let isGood =
-            !collection.isEmpty && collection.utf8.count <= 120 && !collection.startsWithBytes(of: "system.")
-            && !collection.utf8.contains(0) && !collection.utf8.contains(UInt8(ascii: "$"))
-            && !namespace.database.isEmpty && namespace.database.utf8.count <= 63
-            && namespace.database.utf8.allSatisfy { $0 > 32 && !#"/\."$*<>:|?"#.utf8.contains($0) }
-        if !isGood { throw invalid(namespace) }
+        if !namespace.isValid { throw invalid(namespace) }
     }
 
     private static func invalid(_ namespace: ChangeEvent.Namespace) -> DocumentStoreError {

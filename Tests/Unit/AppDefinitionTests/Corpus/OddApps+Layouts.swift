@@ -35,7 +35,8 @@ extension OddApps {
             "the older rules of a converted service", TinyApp.newer,
             [
                 "services/mongodb-atlas/rules/Db.Old.json": #"{"database": "Db", "collection": "Old", "roles": []}"#
-            ]
+            ],
+            report: ["services/mongodb-atlas/rules/Db.Old.json warning part-shadowed"]
         ) { app in #expect(app.collections.map(\.name) == ["Task"]) },
         OddApp(
             "a data source without configuration", TinyApp.newer, ["data_sources/mongodb-atlas/config.json": nil],

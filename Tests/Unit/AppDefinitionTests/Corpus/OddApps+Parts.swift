@@ -141,7 +141,7 @@ extension OddApps {
             [
                 "functions/greet/config.json": #"{"name": "greet"}"#,
                 "functions/greet/source.js": "exports = () => 'old';\n",
-            ]
+            ], report: ["functions/greet/config.json warning part-shadowed"]
         ) { app in #expect(app.functions.map(\.source) == ["exports = () => 'hello';\n"]) },
         OddApp(
             "a service that isn't exported", TinyApp.newer,
