@@ -110,7 +110,9 @@ import Testing
         lease.registered(for: .seconds(60))
         lease.renew(beat(0, age: 70_000))
         #expect(!lease.isValid)
-        lease.renew(beat(0, age: 50_000))
+        lease.renew(beat(0, age: 50_000))  // one that is so old doesn't revive a lease that has lapsed
+        #expect(!lease.isValid)
+        lease.renew(beat(0, age: 20_000))
         #expect(lease.isValid)
         lease.renew(beat(0, age: 70_000))  // an old one that arrives late doesn't shorten the lease
         #expect(lease.isValid)
