@@ -14,19 +14,24 @@ final class ByteSource {
 
     init(path: String) throws(DumpError) {
         self.path = path
-        // A pipe that nobody writes into must not keep the import waiting.
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        descriptor = try Self.open(path)
+        inflater = path.hasSuffix(".gz") ? GzipInflater() : nil
+        posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_SEQUENTIAL))
+    }
+
+    deinit { close(descriptor) }
+
+    /// A descriptor of a regular file: a pipe that nobody writes into would keep the import waiting.
+    static func open(_ path: String) throws(DumpError) -> Int32 {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw DumpError.system(.badFile, "can't open", path) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
             throw DumpError(.badFile, "\(path) is no regular file (a pipe, socket, device or folder): remove it")
         }
-        inflater = path.hasSuffix(".gz") ? GzipInflater() : nil
-        posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_SEQUENTIAL))
+        return descriptor
     }
-
-    deinit { close(descriptor) }
 
     /// Appends some bytes; none at the end of the file.
     func read(into output: inout [UInt8]) throws(DumpError) {

@@ -24,6 +24,14 @@ public struct DumpedCollection: Sendable {
 
 /// A folder that `mongodump` wrote: a folder for each database, two files for each collection.
 public enum DumpFolder {
+    /// What a dump has.
+    public struct Contents: Sendable {
+        /// The collections that contain documents.
+        public var collections: [DumpedCollection] = []
+        /// What isn't imported although it may have documents or indexes: a sentence for each file or folder.
+        public var overlooked: [String] = []
+    }
+
     /// The collections that contain documents, sorted by name. Views and the server's own collections are left out.
     ///
     /// - Parameters:
@@ -33,11 +41,18 @@ public enum DumpFolder {
     public static func collections(
         in directory: String, database: String? = nil, collection: String? = nil
     ) throws(DumpError) -> [DumpedCollection] {
-        var found: [DumpedCollection] = []
+        try contents(of: directory, database: database, collection: collection).collections
+    }
+
+    /// The same, with what isn't imported.
+    public static func contents(
+        of directory: String, database: String? = nil, collection: String? = nil
+    ) throws(DumpError) -> Contents {
+        var found = Contents()
         let names = try entries(of: directory)
         if names.contains(where: { isData($0) && $0 != "oplog.bson" }) {
             let name = database ?? URL(fileURLWithPath: directory).lastPathComponent
-            found = try collections(of: name, in: directory, names, only: collection)
+            try add(name, in: directory, names, only: collection, to: &found)
         } else {
             for name in names where database == nil || database == name {
                 var isFolder: ObjCBool = false
@@ -45,10 +60,10 @@ public enum DumpFolder {
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue,
                     !["admin", "config", "local"].contains(name)
                 else { continue }
-                found += try collections(of: name, in: path, try entries(of: path), only: collection)
+                try add(name, in: path, try entries(of: path), only: collection, to: &found)
             }
         }
-        if found.isEmpty {
+        if found.collections.isEmpty {
             let wanted = [database, collection].compactMap { $0 }.joined(separator: ".")
             throw DumpError(.noDump, "\(directory) has no dump\(wanted.isEmpty ? "" : " of \(wanted)")")
         }
@@ -68,10 +83,10 @@ public enum DumpFolder {
     /// Names of at least this length may be truncated: `mongodump` truncates them at 208 bytes, and appends a hash.
     private static let longestWhole = 208
 
-    private static func collections(
-        of database: String, in directory: String, _ names: [String], only chosen: String?
-    ) throws(DumpError) -> [DumpedCollection] {
-        var found: [DumpedCollection] = []
+    private static func add(
+        _ database: String, in directory: String, _ names: [String], only chosen: String?, to found: inout Contents
+    ) throws(DumpError) {
+        if chosen == nil { found.overlooked += overlooked(in: directory, names) }
         for name in names where isData(name) {
             let stem = String(name.dropLast(name.hasSuffix(".gz") ? 8 : 5))
             let plain = stem.removingPercentEncoding ?? stem
@@ -87,11 +102,39 @@ public enum DumpFolder {
             let path = "\(directory)/\(name)"
             let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value
             guard let size else { throw DumpError(.badFile, "can't read \(path)") }
-            found.append(
+            found.collections.append(
                 DumpedCollection(
                     namespace: .init(database: database, collection: collection), path: path, metadata: metadata,
                     size: size))
         }
-        return found
+    }
+
+    /// What of a database's folder isn't imported, besides views and the server's own collections.
+    private static func overlooked(in directory: String, _ names: [String]) -> [String] {
+        names.compactMap { name -> String? in
+            let path = "\(directory)/\(name)"
+            var isFolder: ObjCBool = false
+            if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+                return
+                    "\(path) isn't imported: a database's folder has files only; import it by itself, or move the files that are beside it"
+            }
+            if name.hasPrefix("system.buckets."), isData(name) {
+                return
+                    "\(path) isn't imported: time series aren't kept; dump the collection with `mongoexport`, or from a copy that is none"
+            }
+            let lower = name.lowercased()
+            if !isData(name), [".bson", ".bson.gz", ".bson.zst", ".bson.snappy"].contains(where: lower.hasSuffix) {
+                return "\(path) isn't imported: files of documents end in .bson or .bson.gz"
+            }
+            for suffix in [".metadata.json", ".metadata.json.gz"] where name.hasSuffix(suffix) {
+                let stem = String(name.dropLast(suffix.count))
+                let hasData = names.contains { $0 == stem + ".bson" || $0 == stem + ".bson.gz" }
+                guard !hasData, !stem.hasPrefix("system.") else { continue }
+                let metadata = try? DumpMetadata(path: path)  // one that can't be read has nothing to import either
+                guard let metadata, !metadata.isView else { continue }
+                return "\(path) isn't imported: no file of documents is beside it, so its indexes aren't made"
+            }
+            return nil
+        }
     }
 }

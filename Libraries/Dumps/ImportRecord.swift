@@ -75,8 +75,7 @@ enum FileDigest {
     /// The size, and a fingerprint of the first and the last megabyte: reading all of a large file would take as long as the
     /// import.
     static func of(_ path: String) throws(DumpError) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw DumpError.system(.badFile, "can't open", path) }
+        let descriptor = try ByteSource.open(path)
         defer { close(descriptor) }
         let size = Int(lseek(descriptor, 0, SEEK_END))
         var fingerprint = Fingerprint()

@@ -19,9 +19,11 @@ enum ImportDumpCommand {
             LocalConfiguration.option,
         ]
     ) { arguments in
-        let dumped = try DumpFolder.collections(
-            in: try arguments.required("DIRECTORY"), database: arguments.value("database"),
+        let contents = try DumpFolder.contents(
+            of: try arguments.required("DIRECTORY"), database: arguments.value("database"),
             collection: arguments.value("collection"))
+        for sentence in contents.overlooked { Progress.line(sentence) }
+        let dumped = contents.collections
         var options = DumpImport.Options()
         options.drops = arguments.has("drop")
         options.firesTriggers = arguments.has("triggers")

@@ -80,6 +80,30 @@ import Testing
         }
     }
 
+    @Test func `what of a dump isn't imported is said, and a pipe is refused`() async throws {
+        try await DumpFixture.with { fixture in
+            _ = try fixture.dump(try DumpFixture.documents(1), as: "kept")
+            let folder = "\(fixture.folder)/in/Shop"
+            for name in [
+                "system.buckets.weather.bson", "weather.bson.zst", "UPPER.BSON", "bare.metadata.json", "notes.txt",
+            ] {
+                let text = name.hasSuffix(".json") ? #"{"indexes": [], "collectionName": "bare"}"# : ""
+                try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            try FileManager.default.createDirectory(atPath: "\(folder)/inner", withIntermediateDirectories: true)
+            let contents = try DumpFolder.contents(of: "\(fixture.folder)/in")
+            #expect(contents.collections.map(\.namespace.collection) == ["kept"])
+            let said = contents.overlooked.compactMap { $0.split(separator: " ").first?.split(separator: "/").last }
+            #expect(
+                said.sorted() == [
+                    "UPPER.BSON", "bare.metadata.json", "inner", "system.buckets.weather.bson", "weather.bson.zst",
+                ])
+            try #require(mkfifo("\(folder)/pipe.bson", 0o644) == 0)
+            let pipe = try DumpFolder.collections(in: "\(fixture.folder)/in", collection: "pipe")[0]
+            await #expect(throws: DumpError.self) { try await fixture.importer().run(pipe) }
+        }
+    }
+
     @Test func `a schema can be ignored`() async throws {
         try await DumpFixture.with { fixture in
             let dump = try fixture.dump(try BSON.encode(["_id": 1, "forbidden": true]), as: "free")
