@@ -34,8 +34,13 @@ struct UserListFile {
     mutating func entry() throws -> Entry? {
         while true {
             if next == piece.count {
+                let isFirst = piece.isEmpty
                 piece = Array(try handle.read(upToCount: 1 << 20) ?? Data())
-                next = 0
+                // A byte order mark.
+                next = isFirst && piece.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+                if isFirst, piece.starts(with: [0xFF, 0xFE]) || piece.starts(with: [0xFE, 0xFF]) {
+                    throw ToolError("\(path) is UTF-16: save it as UTF-8")
+                }
                 if piece.isEmpty {
                     guard depth == 0 else { throw ToolError("\(path):\(current.line): the object doesn't end") }
                     return nil

@@ -11,9 +11,12 @@ enum UsersImportCommand {
         let path = try arguments.required("FILE")
         let file = try UserListFile(path)
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let app = try await tool.app(arguments.app).id
+            let app = try await tool.app(arguments.app)
             try await AccountAdministration.migrate(tool.postgres)
-            var run = ImportRun(path: path, file: file, users: AccountImport(client: tool.postgres, app: app))
+            var run = ImportRun(
+                path: path, file: file, users: AccountImport(client: tool.postgres, app: app.id),
+                providers: Set(
+                    texts: app.definition.authProviders.filter { !$0.isDisabled }.flatMap { [$0.name, $0.type] }))
             try await run.all()
         }
     }
@@ -30,24 +33,45 @@ private struct ImportRun {
     private var known = 0
     private var refused = 0
     private var waiting: [(line: Int, user: ImportedUser)] = []
+    /// The providers with which users of the app sign in.
+    private let providers: Set<ExactText>
+    /// The providers of identities that aren't the app's, with the line of the first such user, and the number of identities.
+    private var absent: [ExactText: (line: Int, count: Int)] = [:]
+    /// The users of the list so far.
+    private var seen: Set<ObjectId> = []
 
-    init(path: String, file: UserListFile, users: AccountImport) {
+    init(path: String, file: UserListFile, users: AccountImport, providers: Set<ExactText>) {
         self.path = path
         self.file = file
         self.users = users
+        self.providers = providers
     }
 
     mutating func all() async throws {
         while let entry = try file.entry() {
             do {
                 let document = try ExtendedJSON.parseDocument(entry.text, limits: .input)
-                waiting.append((entry.line, try ImportedUser(document, now: WallClock.system.now())))
+                let user = try ImportedUser(document, now: WallClock.system.now())
+                guard ObjectId(hexString: user.id).map({ seen.insert($0).inserted }) ?? true else {
+                    refuse(
+                        entry.line, "the list has a user with this _id already: make one of them, with all identities")
+                    continue
+                }
+                for provider in user.providers where !providers.contains(provider) {
+                    absent[provider, default: (entry.line, 0)].count += 1
+                }
+                waiting.append((entry.line, user))
             } catch {
                 refuse(entry.line, "\(error)")
             }
             if waiting.count >= UsersImportCommand.batch { try await add() }
         }
         try await add()
+        for (provider, found) in absent.sorted(by: { $0.key < $1.key }) {
+            Progress.line(
+                "\(path):\(found.line): nobody can sign in with \(provider.text), which the app doesn't have or has disabled; \(found.count) identities are of it"
+            )
+        }
         Output.line("\(added) users added, \(known) were there already, \(refused) refused")
         guard refused == 0 else { throw ToolError("not every user of \(path) was imported") }
     }

@@ -55,6 +55,30 @@ import Testing
         #expect(Set(ids).isSubset(of: Set(listed.compactMap { $0["id"]?.stringValue })))
     }
 
+    @Test func `what of a list can't sign in is said, and an encoding that isn't read`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // a temporary directory
+        func importing(_ data: Data) async throws -> CapturedRun {
+            let file = folder.appendingPathComponent(UUID().uuidString)
+            try data.write(to: file)
+            return try await run(["users", "import", file.path])
+        }
+        let id = ObjectId().hexString
+        let user = Self.user(id, "\(id)@example.org")
+        let marked = try await importing(Data([0xEF, 0xBB, 0xBF]) + Data("[\(user)]".utf8))
+        #expect(marked.status.isSuccess && marked.output.contains("1 users added"), "\(marked.output)")
+        let wide = try await importing(try #require("[]".data(using: .utf16)))
+        #expect(wide.status == .exited(1) && wide.output.contains("UTF-16"), "\(wide.output)")
+        let other = ObjectId().hexString
+        let foreign = #"{"_id": "\#(other)", "identities": [{"id": "\#(other)", "provider_type": "oauth2-twitter"}]}"#
+        let twice = try await importing(Data("\(foreign)\n\(foreign)\n".utf8))
+        #expect(twice.status == .exited(1))
+        #expect(twice.output.contains("1 users added, 0 were there already, 1 refused"), "\(twice.output)")
+        #expect(twice.output.contains(":1: nobody can sign in with oauth2-twitter"), "\(twice.output)")
+        #expect(twice.output.contains(":2: the list has a user with this _id already"), "\(twice.output)")
+    }
+
     @Test func `a user is disabled, enabled, exported and deleted by the address`() async throws {
         let id = ObjectId().hexString
         let email = "\(id)@example.org"

@@ -8,13 +8,16 @@ public struct ImportedUser: Sendable {
         public let description: String
     }
 
-    let id: String
+    /// Its id, 24 hexadecimal digits.
+    public let id: String
     let data: Document
     let isDisabled: Bool
     /// Milliseconds since 1970.
     let createdAt: Int64
     let lastSignIn: Int64?
     let identities: [Identity]
+    /// The types of the providers of its identities.
+    public var providers: [String] { identities.map(\.provider) }
 
     struct Identity: Sendable {
         var id: String
