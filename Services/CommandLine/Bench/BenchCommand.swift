@@ -23,13 +23,8 @@ enum BenchCommand {
             .init("seconds", value: "NUMBER", "how long they write (default: 10)"),
             .init("keep", "leave the documents (default: they are deleted at the end)"),
             .init("user", value: "EMAIL", "the account to sign in with; registered if it is new (default: anonymous)"),
-            .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
-            .init("auth", value: "URL", "where to sign in (default: the running system)"),
-            .init(
-                "partition-key", value: "FIELD", "the field that holds the partition (default: the app's, or partition)"
-            ),
             Output.option, LocalConfiguration.option,
-        ]
+        ] + DeviceCommand.accountOptions
     ) { arguments in
         let collection = try arguments.requiredValue("collection")
         let auth = try arguments.value("auth") ?? LocalConfiguration(arguments: arguments).authURL

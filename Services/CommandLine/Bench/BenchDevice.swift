@@ -19,9 +19,6 @@ final class BenchDevice: Sendable {
         var isClosing = false
     }
 
-    /// The most changesets of a partition that may be unanswered (`SyncProtocol.md`).
-    private static let window = 16
-
     /// Its number among the writers, or among the readers.
     let place: Int
     private let writes: Bool
@@ -103,7 +100,7 @@ final class BenchDevice: Sendable {
 
     // MARK: Writing
 
-    /// Sends a write, as soon as fewer than ``window`` are unanswered.
+    /// Sends a write, as soon as the protocol's window has room.
     func write(_ number: Int) {
         let insert = Operation(collection: plan.collection, id: plan.id(number), kind: .insert(plan.document(number)))
         offer(number, [insert])
@@ -125,7 +122,7 @@ final class BenchDevice: Sendable {
     }
 
     private func sendWaiting(_ state: inout State) {
-        let room = min(Self.window - state.unanswered.count, state.waiting.count)
+        let room = min(DevicePartition.uploadWindow - state.unanswered.count, state.waiting.count)
         guard room > 0 else { return }
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let changesets = state.waiting.prefix(room).map { write in

@@ -75,6 +75,7 @@ struct BenchRun: Sendable {
         times.begin(begin)
         for number in 0..<plan.writes {
             let due = begin + plan.due(number)
+            // The load is open: a write has its time, whatever became of those before it.
             if due > .now { try await Task.sleep(until: due, tolerance: .zero, clock: .continuous) }
             writers[number % writers.count].write(number)
         }
@@ -106,7 +107,7 @@ struct BenchRun: Sendable {
         while true {
             for device in devices {
                 device.ping()
-                try await Task.sleep(for: interval)
+                try await Task.sleep(for: interval)  // a steady rate of its own
             }
         }
     }

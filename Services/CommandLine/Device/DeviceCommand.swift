@@ -5,20 +5,22 @@ import PartitaClient
 
 /// `partita device`: an interactive device.
 enum DeviceCommand {
+    /// How a device signs in, besides the account's name, and what it must know of an app that it can't read.
+    static let accountOptions: [Command.Option] = [
+        .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
+        .init("auth", value: "URL", "where to sign in (default: the running system)"),
+        .init("partition-key", value: "FIELD", "the field that holds the partition (default: the app's, or partition)"),
+    ]
+
     static let command = Command(
         name: "device", summary: "Act as a device: sign in, open partitions, read, write, go offline and online again",
         options: [
             Command.appOption,
             .init("user", value: "EMAIL", "the account to sign in with; registered if it is new"),
-            .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
-            .init("auth", value: "URL", "where to sign in (default: the running system)"),
             .init("store", value: "DIR", "where the device keeps its documents (default: a temporary directory)"),
-            .init(
-                "partition-key", value: "FIELD", "the field that holds the partition (default: the app's, or partition)"
-            ),
             .init("stay", "stay connected without reading commands"),
             LocalConfiguration.option,
-        ]
+        ] + accountOptions
     ) { arguments in
         let user = try arguments.requiredValue("user")
         let auth = try arguments.value("auth") ?? LocalConfiguration(arguments: arguments).authURL
