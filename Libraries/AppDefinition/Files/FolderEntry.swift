@@ -55,3 +55,12 @@ enum FolderEntry {
         return String(cString: real)
     }
 }
+
+extension DefinitionProblem {
+    /// A pipe, socket or device at a path where an app can have a file.
+    static func notAFile(_ path: String) -> DefinitionProblem {
+        DefinitionProblem(
+            .fileUnreadable, severity: .warning, file: path,
+            "this is no regular file (a pipe, socket or device), and isn't read: remove it, or put a file there")
+    }
+}
