@@ -10,7 +10,7 @@ public struct Upload: Sendable {
     public let digest: UInt64
     /// The changeset's clock, corrected and clamped (`ClockCorrection`).
     public var time: HybridTime
-    /// The size of the changeset as it was received, in bytes, by which batches are bounded; 0 when it isn't known.
+    /// The bytes that the changeset takes in memory, about, by which batches are bounded; 0 when it isn't known.
     public var bytes: Int
     /// The version of the app's schema that the device was built with, as it has said; 0 when it has said none.
     public var schemaVersion: Int64

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// The uploads of one connection that aren't answered yet, in bytes: what a device sends faster than it is committed. Beyond its limit the
+/// The uploads of one connection that aren't answered yet, in bytes of memory: what a device sends faster than it is committed. Beyond its limit the
 /// connection isn't read, and what exceeds a small part of it is charged to the budget that all connections share.
 struct UnansweredUploads {
     /// The bytes beyond which the connection isn't read. One more frame may follow them.
