@@ -51,7 +51,8 @@ func tests(_ tier: String, _ name: String, _ dependencies: [Target.Dependency], 
 {
     .testTarget(
         name: name, dependencies: dependencies, path: "Tests/\(tier)/\(name)", resources: resources,
-        swiftSettings: settings)
+        // Optimizing the tests themselves would take longer than they run: what they test is optimized, as it ships.
+        swiftSettings: settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 }
 
 let clibraries: [Target] = [
