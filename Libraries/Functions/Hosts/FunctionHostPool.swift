@@ -216,16 +216,18 @@ public actor FunctionHostPool: LoopActor, Service {
         host.assumeIsolated {
             $0.placed += 1
             $0.isAlone = isAlone
+            if isAlone { $0.yieldProcessor() }
         }
     }
 
     private func choose(_ bundle: FunctionBundle, isAlone: Bool) throws(FunctionFailure) -> FunctionHost? {
-        let ours = hosts.filter { host in
+        let present = hosts.filter { host in
             host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
-                && host.assumeIsolated { $0.isOpen }
         }
+        let ours = present.filter { $0.assumeIsolated { $0.isOpen } }
         if isAlone {
-            if let idle = ours.last(where: { $0.assumeIsolated { $0.isIdle } }) { return idle }
+            let before = present.last { host in host.assumeIsolated { $0.isIdle && $0.isYielding && $0.isUsable } }
+            if let idle = before ?? ours.last(where: { $0.assumeIsolated { $0.isIdle } }) { return idle }
             return try mayStart(bundle, isAlone: true) ? start(bundle) : nil
         }
         let fitting = ours.map { host in host.assumeIsolated { (host: host, placed: $0.placed, isReady: $0.isReady) } }

@@ -1,7 +1,20 @@
+import Foundation
 import Glibc
 
 /// What another process uses.
 enum ProcessUse {
+    /// The nice value of processes that leave the processor to others (`nice(2)`): they get about a tenth of what another one gets.
+    static let low: Int32 = 10
+
+    /// Has all threads of a process leave the processor to others, for good: only root could raise them again.
+    static func lowerPriority(of process: pid_t) {
+        // A process that has ended has no threads, and needs no priority.
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        for thread in threads.compactMap({ UInt32($0) }) {
+            setpriority(__priority_which_t(PRIO_PROCESS.rawValue), thread, low)
+        }
+    }
+
     /// The resident memory in bytes; `nil` when there is no such process.
     static func memory(of process: pid_t) -> Int? {
         words(of: process, file: "statm").flatMap { $0.count > 1 ? Int($0[1]) : nil }

@@ -18,8 +18,10 @@ import Testing
     }
 
     /// The process that was started by this name.
-    private static func process(of program: String) throws -> pid_t? {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { process in
+    private static func process(of program: String) throws -> pid_t? { try processes(of: program).first }
+
+    private static func processes(of program: String) throws -> [pid_t] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.filter { process in
             // Other processes start and end in between.
             let words = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
             return String(decoding: words, as: UTF8.self).hasPrefix(program + "\0")
@@ -86,6 +88,34 @@ import Testing
                 isOver.withLock { $0 = true }
                 try await group.waitForAll()
             }
+        }
+    }
+
+    @Test func `functions that compute for long leave the processor to others`() async throws {
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("host-\(ObjectId().hexString)").path
+        try FileManager.default.createSymbolicLink(
+            atPath: place, withDestinationPath: CurrentEnvironment.sibling("function-host"))
+        defer { try? FileManager.default.removeItem(atPath: place) }  // a temporary file
+        try await PoolFixture.with(hosts: 4, executable: place) { fixture in
+            let source = """
+                exports = seconds => {
+                    const end = Date.now() + 1000 * seconds;
+                    while (Date.now() < end) {}
+                    return 7;
+                };
+                """
+            func priorities() throws -> [Int32] {
+                try Self.processes(of: place).map { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), UInt32($0)) }
+            }
+            // How much of the processor it gets in this time depends on what else runs.
+            for _ in 0..<20 where try !priorities().contains(10) {
+                #expect(try await fixture.run(source, [.double(1.5)]).intValue == 7)
+            }
+            // Others have processes with the usual priority, also when one that has not is idle.
+            #expect(try await fixture.run(source, [0], function: "g").intValue == 7)
+            let present = try priorities()
+            #expect(present.contains(0) && present.contains(10), "\(present)")
+            #expect(try await fixture.run(source, [0]).intValue == 7)
         }
     }
 
