@@ -33,7 +33,7 @@ extension DefinitionReader {
         switch type {
         case "local-userpass": checkEmailPassword(provider, node)
         case "custom-token": checkCustomToken(provider, node)
-        case "custom-function": node.child("config")?.check(flags: [], strings: ["authFunctionName"])
+        case "custom-function": checkCustomFunction(provider, node.child("config") ?? node)
         case let type where OAuthSettings.types.contains(type): checkOAuth(provider, node)
         default: break
         }
@@ -61,6 +61,15 @@ extension DefinitionReader {
         if settings.reset == .mail, settings.resetURL.isEmpty {
             config.problem(
                 .fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to")
+        }
+    }
+
+    private func checkCustomFunction(_ provider: AuthProvider, _ config: ConfigNode) {
+        config.check(flags: [], strings: ["authFunctionName"])
+        if (provider.config["authFunctionName"]?.stringValue ?? "").isEmpty {
+            config.problem(
+                .fieldMissing, severity: .warning,
+                "authFunctionName is missing: nobody can sign in by \(provider.name) until it names a function")
         }
     }
 

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Warns of what of AWS' and Twilio's services isn't served, and of what would make each call of them fail.
+/// Warns of what of AWS', Twilio's and HTTP services isn't served, and of what would make each call of them fail.
 struct VendorServices {
     private let definition: AppDefinition
     private let log: ProblemLog
@@ -12,6 +12,11 @@ struct VendorServices {
     /// The actions of the oldest types, which weren't named like AWS' own.
     private static let oldActions = ["aws-s3": "put and signPolicy", "aws-ses": "send"]
 
+    /// The actions of services that have a fixed number of them.
+    private static let actions: [DataSource.Kind: [String]] = [
+        .http: ["get", "post", "put", "patch", "delete", "head"], .twilio: ["send"],
+    ]
+
     init(_ definition: AppDefinition, log: ProblemLog) {
         self.definition = definition
         self.log = log
@@ -19,6 +24,7 @@ struct VendorServices {
 
     func report() {
         for source in definition.dataSources {
+            if let kind = source.kind, let actions = Self.actions[kind] { reportActions(source, actions) }
             guard let kind = source.kind, let settings = Self.required[kind] else { continue }
             for key in settings where !has(source, key) {
                 log.add(
@@ -44,6 +50,17 @@ struct VendorServices {
 
     private func has(_ source: DataSource, _ key: String) -> Bool {
         [source.secretConfig, source.config].contains { $0[key]?.stringValue?.isEmpty == false }
+    }
+
+    private func reportActions(_ source: DataSource, _ known: [String]) {
+        for rule in source.rules {
+            for (index, action) in rule.actions.enumerated() where !(known + ["*"]).containsExactly(action) {
+                log.add(
+                    .fieldValue, severity: .warning, file: rule.file, pointer: "/actions/\(index)",
+                    "a service of type \(source.type) has no action \(action), so that the rule allows nothing by it: write one of \(known.joined(separator: ", "))"
+                )
+            }
+        }
     }
 
     private func reportRules(_ source: DataSource) {

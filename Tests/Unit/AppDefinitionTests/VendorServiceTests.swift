@@ -56,6 +56,23 @@ struct VendorServiceTests {
             ])
     }
 
+    @Test func `an action that a service doesn't have is named, with file and line`() {
+        let found = problems([
+            "services/web/config.json": #"{"name": "web", "type": "http", "config": {}}"#,
+            "services/web/rules/r.json":
+                "{\"name\": \"r\", \"actions\": [\"get\", \"head\",\n\"fetch\", \"GET\"], \"when\": {}}",
+            "services/phone/config.json":
+                #"{"name": "phone", "type": "twilio", "config": {"sid": "a"}, "secret_config": {"auth_token": "t"}}"#,
+            "services/phone/rules/r.json":
+                "{\"name\": \"r\", \"actions\": [\"send\",\n\"call\"], \"when\": {}}",
+        ])
+        #expect(
+            found == [
+                "services/phone/rules/r.json:2 field-value", "services/web/rules/r.json:2 field-value",
+                "services/web/rules/r.json:2 field-value",
+            ])
+    }
+
     @Test func `a service that nobody can call as it is gets a warning`() {
         #expect(
             problems(["services/sms/config.json": #"{"name": "sms", "type": "twilio", "config": {"sid": "AC"}}"#]) == [

@@ -105,6 +105,13 @@ extension OddApps {
             ],
             report: ["functions/login.js warning function-not-configured"]),
         OddApp(
+            "a provider without its function", TinyApp.newer,
+            [
+                "auth/providers.json": #"{"custom-function": {"name": "custom-function", "type": "custom-function", "#
+                    + #""config": {}}}"#
+            ],
+            report: ["auth/providers.json:1 warning field-missing"], says: ["authFunctionName"]),
+        OddApp(
             "an older function without configuration", TinyApp.older, ["functions/greet/config.json": nil],
             report: ["functions/greet/source.js warning function-not-configured"]
         ) { app in #expect(app.function("greet")?.isPrivate == true) },
