@@ -37,17 +37,17 @@ extension SimulatedWorld {
 
     func mayWrite(_ index: Int) -> Bool { !devices[index].isRevoked && !isReader(index) }
 
-    /// A document leaves the partition, if the user may write the other one.
+    /// A document leaves the partition, at times in the changeset that inserts it, if the user may write the other one.
     mutating func move(_ index: Int) {
         guard mayWrite(index) else { return }
         let target: Document = ["$set": .document([SimulatedServer.partitionKey: "elsewhere"])]
         let key = randomKey()
-        write(
-            [
-                Operation(
-                    collection: key.collection, id: Value(idText: key.idText) ?? .null,
-                    kind: .update(operators: target, arrayFilters: []))
-            ], on: index)
+        let id = Value(idText: key.idText) ?? .null
+        var kinds: [Operation.Kind] = [.update(operators: target, arrayFilters: [])]
+        if Int.random(in: 0..<3, using: &generator) == 0 {
+            kinds.insert(.insert(Self.member(["_id": id, "a": 1])), at: 0)
+        }
+        write(kinds.map { Operation(collection: key.collection, id: id, kind: $0) }, on: index)
     }
 
     mutating func write(_ operations: [Operation], on index: Int) {

@@ -318,6 +318,31 @@ struct UploadTests {
         }
     }
 
+    @Test func `a document that is inserted and moved at once only arrives`() async throws {
+        try await StoreFixture.with { fixture in
+            let target = Partition.conversation("2")
+            try await fixture.grant(in: partition)
+            let insert = Operation.insert("a", in: partition)
+            let move = Operation.update("a", ["$set": ["partition": "conversation=2"]])
+            let refused = try await fixture.commit(.of(1, [insert, move], in: partition))
+            #expect(refused.rejection?.code == .wrongPartition)
+            try await fixture.grant(in: target)
+            let moved = try await fixture.commit(.of(2, [insert, move], in: partition))
+            #expect(moved.acknowledgement?.lost == [])
+            #expect(try await fixture.changes(in: partition).isEmpty)
+            #expect(try await fixture.changes(in: target).map(\.operation) == ["insert"])
+            #expect(try await fixture.client.query("select partition from partita.tombstones").isEmpty)
+            // What the partition never had can't come into another one through it.
+            let foreign = try await fixture.commit(.of(3, [.insert("b", in: target), move], in: partition))
+            #expect(foreign.rejection?.code == .wrongPartition)
+            // It is that partition's now.
+            let late = try await fixture.commit(.of(4, [.update("a", ["$set": ["n": 1]])], in: partition))
+            #expect(late.acknowledgement?.lost == [LostWrite(operation: 0, reason: .deleted)])
+            let own = try await fixture.commit(.of(1, [.update("a", ["$set": ["n": 2]])], in: target))
+            #expect(own.acknowledgement?.lost == [])
+        }
+    }
+
     @Test func `a document that changes often in one batch has a change row of each, with its images`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

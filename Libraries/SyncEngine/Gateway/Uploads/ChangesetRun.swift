@@ -15,6 +15,8 @@ struct ChangesetRun {
         var stored: StoredDocument?
         let existed: Bool
         let isElsewhere: Bool
+        /// Whether it is or was in the upload's partition, so that it can leave it.
+        var wasHere: Bool
         var isChanged = false
         var body: [UInt8] = []
     }
@@ -51,7 +53,7 @@ struct ChangesetRun {
             let isHere = current.map { $0.partition == upload.partition } ?? false
             documents[key] = Touched(
                 namespace: namespace, stored: isHere ? current?.stored : nil, existed: isHere,
-                isElsewhere: current != nil && !isHere)
+                isElsewhere: current != nil && !isHere, wasHere: isHere)
             order.append(key)
         }
         guard var document = documents[key] else { return }
@@ -68,6 +70,10 @@ struct ChangesetRun {
             if applied.change != .none {
                 document.stored = applied.document
                 document.isChanged = true
+                if !document.wasHere, let stored = document.stored {
+                    document.wasHere =
+                        storage.partition(of: stored.document, in: namespace, id: key.id.text) == upload.partition
+                }
                 documents[key] = document
             }
         }
@@ -91,7 +97,7 @@ struct ChangesetRun {
             }
             let partition = storage.partition(of: stored.document, in: document.namespace, id: key.id.text)
             if partition != upload.partition {
-                let isAllowed = document.existed && !partition.isInternal
+                let isAllowed = document.wasHere && !partition.isInternal
                 guard isAllowed, mayWrite[.init(partition: partition, user: upload.user)] == true else {
                     throw .rejected(
                         .init(
