@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentSchema
+import QueryLanguage
 
 extension DefinitionReader {
     /// `data_sources/<name>/config.json` (newer layout) and `services/<name>/config.json` (older; for other vendors' services in
@@ -206,11 +207,26 @@ extension DefinitionReader {
         CollectionRules(
             roles: node.child("roles")?.elements.map(role) ?? [],
             filters: node.child("filters")?.elements.map { filter in
-                RuleFilter(
+                checkQuery(of: filter)
+                return RuleFilter(
                     name: filter.string("name") ?? "", applyWhen: filter.rule("apply_when") ?? .always,
                     query: filter.document("query"),
                     projection: filter.optionalDocument("projection") ?? filter.optionalDocument("project"))
             } ?? [])
+    }
+
+    /// A query whose values are known when it is used only, by expansions, is checked for its operators.
+    private func checkQuery(of filter: ConfigNode) {
+        let query = filter.document("query")
+        let hasExpansions = ExtendedJSON.print(query).contains("%")
+        do {
+            _ = try Filter(query)
+        } catch {
+            if hasExpansions, error.code != QueryError.notSupported("").code { return }
+            filter.problem(
+                .matchInvalid, severity: .warning, at: "query",
+                "every call that this filter applies to fails: \(error.message)")
+        }
     }
 
     private func role(_ node: ConfigNode) -> DocumentRole {

@@ -130,7 +130,14 @@ extension DefinitionReader {
                 node.problem(.fieldMissing, "value is missing")
                 return nil
             }
-            return AppValue(name: name, value: value, isFromSecret: node.bool("from_secret"))
+            let isFromSecret = node.bool("from_secret")
+            if isFromSecret, value.stringValue == nil {
+                node.problem(
+                    .fieldValue, severity: .warning, at: "value",
+                    "not the name of a secret, so that the value is never there: write the name, or set from_secret to false"
+                )
+            }
+            return AppValue(name: name, value: value, isFromSecret: isFromSecret)
         }
     }
 

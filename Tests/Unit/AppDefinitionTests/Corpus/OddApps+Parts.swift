@@ -22,6 +22,22 @@ extension OddApps {
             "an operator that is none", TinyApp.newer,
             [rulesFile: #"{"roles": [{"name": "r", "apply_when": {"!=": ["owner_id", "%%user.id"]}, "read": true}]}"#],
             report: ["\(rulesFile):1 warning rule-operator-unknown"], says: ["'!='", "%ne"]),
+        OddApp(
+            "filters that no query can have", TinyApp.newer,
+            [
+                rulesFile: """
+                {"roles": [], "filters": [
+                  {"query": {"$where": "1", "a": "%%user.id"}, "apply_when": {}},
+                  {"query": {"$foo": 1}, "apply_when": {}},
+                  {"query": {"a": {"$in": "%%user.custom_data.as"}, "%or": [{"b": 1}]}, "apply_when": {}}]}
+                """
+            ],
+            report: ["\(rulesFile):2 warning match-invalid", "\(rulesFile):3 warning match-invalid"],
+            says: ["$where is not supported", "$foo"]),
+        OddApp(
+            "a secret value that names no secret", TinyApp.newer,
+            ["values/key.json": #"{"name": "key", "value": {"a": 1}, "from_secret": true}"#],
+            report: ["values/key.json:1 warning field-value"], says: ["the name of a secret"]),
         OddApp("a schema that is empty", TinyApp.newer, [schemaFile: "{}"]) { app in
             #expect(app.collections[0].schema == nil)
         },
