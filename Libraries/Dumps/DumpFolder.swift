@@ -28,7 +28,7 @@ public enum DumpFolder {
     public struct Contents: Sendable {
         /// The collections that contain documents.
         public var collections: [DumpedCollection] = []
-        /// What isn't imported although it may have documents or indexes: a sentence for each file or folder.
+        /// What isn't imported although it may have documents, indexes or options: a sentence for each file or folder.
         public var overlooked: [String] = []
     }
 
@@ -102,6 +102,10 @@ public enum DumpFolder {
             let path = "\(directory)/\(name)"
             let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value
             guard let size else { throw DumpError(.badFile, "can't read \(path)") }
+            if let lost = metadata?.lostOptions, !lost.isEmpty {
+                found.overlooked.append(
+                    "\(directory)/\(stem)\(suffix) has options that aren't kept: \(lost.joined(separator: ", "))")
+            }
             found.collections.append(
                 DumpedCollection(
                     namespace: .init(database: database, collection: collection), path: path, metadata: metadata,

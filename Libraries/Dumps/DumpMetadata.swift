@@ -10,6 +10,13 @@ public struct DumpMetadata: Sendable {
     public var isView: Bool
     /// Whether it is a time series, whose documents are buckets.
     public var isTimeSeries: Bool
+    /// The collection's options that have no counterpart here.
+    public var lostOptions: [String] = []
+
+    /// Those that change what the collection holds or finds. Others say how the server stores it.
+    private static let options = [
+        "capped", "collation", "encryptedFields", "expireAfterSeconds", "validator",
+    ]
 
     public init(indexes: [Document] = []) {
         self.indexes = indexes
@@ -29,6 +36,11 @@ public struct DumpMetadata: Sendable {
         let type = document["type"]?.stringValue
         isView = type == "view"
         isTimeSeries = type == "timeseries"
+        let set = document["options"]?.documentValue ?? Document()
+        lostOptions = Self.options.filter { name in
+            guard let value = set[name] else { return false }
+            return value != .bool(false) && value != .null
+        }
         indexes = []
         guard let list = document["indexes"] else { return }
         guard case .array(let elements) = list else { throw DumpError(.badMetadata, "\(path): indexes isn't an array") }

@@ -48,8 +48,13 @@ enum ImportDumpCommand {
                 let report = try await dumpImport.run(collection) { progress.show($0) }
                 progress.finish(report)
                 if !report.isComplete { failed.append(name) }
-            } catch let error as DumpError where error.code == .alreadyImported {
+            } catch let error as DumpError {
+                // The other collections are imported all the same.
                 progress.end("\(name): \(error.message)")
+                if error.code != .alreadyImported { failed.append(name) }
+            } catch let error as DocumentStoreError where error.code == .unknownCollection {
+                progress.end("\(name): \(error.message)")
+                failed.append(name)
             }
         }
         if !failed.isEmpty { throw DumpFailure(collections: failed) }

@@ -90,14 +90,21 @@ import Testing
                 let text = name.hasSuffix(".json") ? #"{"indexes": [], "collectionName": "bare"}"# : ""
                 try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
             }
+            let options = #"{"capped": true, "size": 4096, "validator": {"n": 1}, "collation": null, "flags": 1}"#
+            try Data(#"{"indexes": [], "options": \#(options)}"#.utf8).write(
+                to: URL(fileURLWithPath: "\(folder)/kept.metadata.json"))
             try FileManager.default.createDirectory(atPath: "\(folder)/inner", withIntermediateDirectories: true)
             let contents = try DumpFolder.contents(of: "\(fixture.folder)/in")
             #expect(contents.collections.map(\.namespace.collection) == ["kept"])
             let said = contents.overlooked.compactMap { $0.split(separator: " ").first?.split(separator: "/").last }
             #expect(
                 said.sorted() == [
-                    "UPPER.BSON", "bare.metadata.json", "inner", "system.buckets.weather.bson", "weather.bson.zst",
+                    "UPPER.BSON", "bare.metadata.json", "inner", "kept.metadata.json", "system.buckets.weather.bson",
+                    "weather.bson.zst",
                 ])
+            #expect(
+                contents.overlooked.contains(
+                    "\(folder)/kept.metadata.json has options that aren't kept: capped, validator"))
             try #require(mkfifo("\(folder)/pipe.bson", 0o644) == 0)
             let pipe = try DumpFolder.collections(in: "\(fixture.folder)/in", collection: "pipe")[0]
             await #expect(throws: DumpError.self) { try await fixture.importer().run(pipe) }

@@ -66,6 +66,21 @@ import Testing
         }
     }
 
+    @Test func `a collection that can't be imported costs no other one`() async throws {
+        try await DumpFixture.with { fixture in
+            _ = try fixture.dump(try DumpFixture.documents(3), as: "items")
+            try await fixture.deploy()
+            let folder = "\(fixture.folder)/in/Shop"
+            try Data(try DumpFixture.documents(1)).write(to: URL(fileURLWithPath: "\(folder)/a%24b.bson"))
+            try #require(mkfifo("\(folder)/feed.bson", 0o644) == 0)
+            let run = try fixture.start()
+            #expect(await run.wait() == .exited(1))
+            #expect(try await fixture.collection("items").countDocuments() == 3)
+            let output = try String(contentsOfFile: "\(fixture.folder)/output", encoding: .utf8)
+            #expect(output.contains("not everything was imported of Shop.a$b, Shop.feed"), "\(output)")
+        }
+    }
+
     /// The peak memory of a process so far.
     private static func peakKilobytes(_ id: Int32) -> Int {
         guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8) else { return 0 }
