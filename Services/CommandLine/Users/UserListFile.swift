@@ -7,6 +7,8 @@ struct UserListFile {
     struct Entry: Sendable {
         var line: Int
         var text: [UInt8]
+        /// Why it isn't a whole object; the next one can be read all the same.
+        var problem: String?
     }
 
     /// The longest object, in bytes.
@@ -17,9 +19,15 @@ struct UserListFile {
     private var piece: [UInt8] = []
     private var next = 0
     private var line = 1
-    private var depth = 0
+    /// The brackets of the objects and arrays that haven't ended, from the entry's own.
+    private var unclosed: [UInt8] = []
     private var isInString = false
     private var isEscaped = false
+    /// The last byte outside of strings that isn't white space.
+    private var last: UInt8 = 0
+    /// Whether the rest of the line is passed over.
+    private var isSkipping = false
+    private var hasBegun = false
     private var current = Entry(line: 0, text: [])
 
     init(_ path: String) throws {
@@ -30,7 +38,7 @@ struct UserListFile {
 
     /// The next object; `nil` at the end of the file.
     ///
-    /// - Throws: `ToolError` with the line of what isn't a list of objects.
+    /// - Throws: `ToolError` with the line if the file doesn't begin as a list of objects.
     mutating func entry() throws -> Entry? {
         while true {
             if next == piece.count {
@@ -42,32 +50,40 @@ struct UserListFile {
                     throw ToolError("\(path) is UTF-16: save it as UTF-8")
                 }
                 if piece.isEmpty {
-                    guard depth == 0 else { throw ToolError("\(path):\(current.line): the object doesn't end") }
-                    return nil
+                    return unclosed.isEmpty ? nil : broken("the object doesn't end")
                 }
             }
             let byte = piece[next]
             next += 1
-            if try take(byte) { return current }
+            if let entry = try take(byte) { return entry }
         }
     }
 
-    /// - Returns: whether the entry is complete.
-    private mutating func take(_ byte: UInt8) throws -> Bool {
-        if byte == UInt8(ascii: "\n") { line += 1 }
-        if depth == 0 {
-            switch byte {
-            case UInt8(ascii: "{"):
-                depth = 1
-                current = Entry(line: line, text: [byte])
-            case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: break
-            default: throw ToolError("\(path):\(line): neither an object nor an array of objects")
-            }
-            return false
+    private mutating func broken(_ problem: String) -> Entry {
+        (unclosed, isInString, isEscaped) = ([], false, false)
+        current.problem = current.problem ?? problem
+        return current
+    }
+
+    /// - Returns: the entry that ends with this byte, or before it.
+    private mutating func take(_ byte: UInt8) throws -> Entry? {
+        let isLineEnd = byte == UInt8(ascii: "\n")
+        if isLineEnd { line += 1 }
+        if isSkipping {
+            isSkipping = !isLineEnd
+            return nil
         }
-        current.text.append(byte)
-        guard current.text.count <= Self.maximumBytes else {
-            throw ToolError("\(path):\(current.line): the object has more than \(Self.maximumBytes) bytes")
+        guard !unclosed.isEmpty else { return try takeOutside(byte) }
+        // No JSON has a line's end in a string: the object ended too early. What follows is others.
+        if isInString, isLineEnd { return broken("the object doesn't end: its line ends in a string") }
+        if !isInString, byte == UInt8(ascii: "{"), !mayHoldObject {
+            next -= 1
+            return broken("the object doesn't end: another one begins in it")
+        }
+        if current.text.count < Self.maximumBytes {
+            current.text.append(byte)
+        } else {
+            current.problem = "the object has more than \(Self.maximumBytes) bytes"
         }
         if isInString {
             if isEscaped {
@@ -77,14 +93,39 @@ struct UserListFile {
             } else if byte == UInt8(ascii: "\"") {
                 isInString = false
             }
-        } else {
-            switch byte {
-            case UInt8(ascii: "\""): isInString = true
-            case UInt8(ascii: "{"): depth += 1
-            case UInt8(ascii: "}"): depth -= 1
-            default: break
-            }
+            return nil
         }
-        return depth == 0
+        switch byte {
+        case UInt8(ascii: "\""): isInString = true
+        case UInt8(ascii: "{"), UInt8(ascii: "["): unclosed.append(byte)
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): unclosed.removeLast()
+        default: break
+        }
+        if ![0x20, 0x09, 0x0A, 0x0D].contains(byte) { last = byte }
+        return unclosed.isEmpty ? current : nil
+    }
+
+    /// Whether an object may stand here: as a field's value or an element.
+    private var mayHoldObject: Bool {
+        switch last {
+        case UInt8(ascii: ":"), UInt8(ascii: "["): true
+        case UInt8(ascii: ","): unclosed.last == UInt8(ascii: "[")
+        default: false
+        }
+    }
+
+    private mutating func takeOutside(_ byte: UInt8) throws -> Entry? {
+        switch byte {
+        case UInt8(ascii: "{"):
+            (unclosed, last, hasBegun) = ([byte], byte, true)
+            current = Entry(line: line, text: [byte])
+        case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: break
+        default:
+            let problem = "neither an object nor an array of objects"
+            guard hasBegun else { throw ToolError("\(path):\(line): \(problem)") }
+            isSkipping = true
+            return Entry(line: line, text: [], problem: problem)
+        }
+        return nil
     }
 }

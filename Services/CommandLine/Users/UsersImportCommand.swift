@@ -49,6 +49,10 @@ private struct ImportRun {
 
     mutating func all() async throws {
         while let entry = try file.entry() {
+            if let problem = entry.problem {
+                refuse(entry.line, problem)
+                continue
+            }
             do {
                 let document = try ExtendedJSON.parseDocument(entry.text, limits: .input)
                 let user = try ImportedUser(document, now: WallClock.system.now())

@@ -55,6 +55,31 @@ import Testing
         #expect(Set(ids).isSubset(of: Set(listed.compactMap { $0["id"]?.stringValue })))
     }
 
+    @Test func `an object that doesn't end costs no other one`() async throws {
+        let ids = (0..<6).map { _ in ObjectId().hexString }
+        let users = ids.map { Self.user($0, "\($0)@example.org").replacing("\n", with: " ") }
+        let large = #"{"_id": "\#(ids[0])", "data": {"x": "\#(String(repeating: "x", count: 1 << 20))"}}"#
+        let lines = [
+            users[0], #"{"_id": "5f, "#, users[1], #"{"_id": "x", broken"#, users[2], #"{"a": 1,"#, users[3], "users",
+            users[4], large, users[5], #"{"_id": "#,
+        ]
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }  // a temporary file
+        try Data(lines.joined(separator: "\r\n").utf8).write(to: file)
+        let run = try await run(["users", "import", file.path])
+        #expect(run.status == .exited(1))
+        #expect(run.output.contains("6 users added, 0 were there already, 6 refused"), "\(run.output)")
+        for (line, reason) in [
+            (2, "its line ends in a string"), (4, "another one begins in it"), (6, "another one begins in it"),
+            (8, "neither an object nor"), (10, "more than 1048576 bytes"), (12, "the object doesn't end"),
+        ] {
+            #expect(
+                run.output.split(separator: "\n").contains {
+                    $0.contains("\(file.path):\(line): ") && $0.contains(reason)
+                }, "\(line): \(run.output)")
+        }
+    }
+
     @Test func `what of a list can't sign in is said, and an encoding that isn't read`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
