@@ -15,6 +15,7 @@ public struct ArchiveWriter: Sendable {
             let endings: [(String, Format)] = [
                 (".zip", .zip), (".tar", .tar), (".tar.gz", .tarGzip), (".tgz", .tarGzip),
             ]
+            let name = name.lowercased()
             guard let format = endings.first(where: { name.hasSuffix($0.0) })?.1 else { return nil }
             self = format
         }

@@ -1,5 +1,6 @@
 import AppDefinition
 import AppDeployment
+import Archives
 import Auth
 import DocumentModel
 
@@ -53,6 +54,10 @@ enum AppHistoryCommands {
         options: [.init("version", value: "NUMBER", "the version (default: the current one)")] + AdminSession.options
     ) { arguments in
         let (app, place) = (try arguments.required("APP"), try arguments.required("PLACE"))
+        let other = [".7z", ".bz2", ".gz", ".rar", ".tbz", ".txz", ".xz", ".zst"]
+        if ArchiveWriter.Format(ofFileNamed: place) == nil, other.contains(where: place.lowercased().hasSuffix) {
+            throw UsageError("archives end in .zip, .tar, .tar.gz or .tgz: name another file than \(place)")
+        }
         let number = try arguments.int("version", in: 1...Int.max).map(Int64.init)
         let answer = try await AdminSession.run(arguments) {
             try await $0.perform(AdminCall(.export, ["app": app], query: ["version": number.map { "\($0)" }]))

@@ -196,6 +196,8 @@ extension EndToEnd {
             }
             let taken = try await Self.partita(system, ["app", "export", "kept", folders[0]])
             #expect(taken.status == .exited(1) && taken.output.contains("place-taken"), "\(taken.output)")
+            let foreign = try await Self.partita(system, ["app", "export", "kept", "\(system.directory)/a.tar.BZ2"])
+            #expect(!foreign.status.isSuccess && foreign.output.contains("archives end in"), "\(foreign.output)")
             let unknown = try await Self.partita(system, ["app", "rollback", "kept", "--to", "77"])
             #expect(unknown.output.contains("version-unknown") && unknown.output.contains("there are: 3, 2, 1"))
         }

@@ -21,6 +21,12 @@ struct ArchiveWriterTests {
         #expect(try ArchiveWriter(format).archive([], time: 0).count < 20_000)
     }
 
+    @Test func `a file's name says the format, in small or capital letters`() {
+        #expect(ArchiveWriter.Format(ofFileNamed: "a/b.ZIP") == .zip)
+        #expect(ArchiveWriter.Format(ofFileNamed: "b.Tar.GZ") == .tarGzip)
+        #expect(ArchiveWriter.Format(ofFileNamed: "b.tar.bz2") == nil)
+    }
+
     @Test(arguments: [ArchiveWriter.Format.tar, .tarGzip])
     func `names of a tar archive are bytes`(_ format: ArchiveWriter.Format) throws {
         let long = String(repeating: "long/", count: 60)
