@@ -55,8 +55,8 @@ actor FunctionHost: LoopActor {
     var isDraining = false
     /// Whether it is reserved for one call.
     var isAlone = false
-    /// Whether other processes have precedence over it, for good.
-    private(set) var isYielding = false
+    /// Whether its process has a low priority. It stays so, and gets only calls that have a host for themselves.
+    private(set) var hasLowPriority = false
     /// The calls that the pool has placed here.
     var placed = 0
     /// Whether a call has run to its end.
@@ -145,15 +145,15 @@ actor FunctionHost: LoopActor {
 
     /// Whether another call could begin at once: the process lives, has room, and isn't in the middle of a long step.
     var isOpen: Bool {
-        isUsable && !isDraining && !isAlone && !isYielding && !isStuck && unsent.count - sent <= Self.maximumUnsent
+        isUsable && !isDraining && !isAlone && !isStuck && unsent.count - sent <= Self.maximumUnsent
     }
 
-    /// Gives other processes precedence. The calls that have a host for themselves are those that compute for long: they must not slow
-    /// down all others of the machine.
-    func yieldProcessor() {
-        if isYielding { return }
+    /// Reserves it for one call. Such calls are those that compute for long: they must not slow down all others of the machine.
+    func reserve() {
+        isAlone = true
+        if hasLowPriority { return }
         ProcessUse.lowerPriority(of: child.pid)
-        isYielding = true
+        hasLowPriority = true
     }
 
     /// Whether nothing is placed here.

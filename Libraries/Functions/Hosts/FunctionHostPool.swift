@@ -215,21 +215,21 @@ public actor FunctionHostPool: LoopActor, Service {
     private func place(on host: FunctionHost, isAlone: Bool) {
         host.assumeIsolated {
             $0.placed += 1
-            $0.isAlone = isAlone
-            if isAlone { $0.yieldProcessor() }
+            if isAlone { $0.reserve() }
         }
     }
 
     private func choose(_ bundle: FunctionBundle, isAlone: Bool) throws(FunctionFailure) -> FunctionHost? {
-        let present = hosts.filter { host in
+        let open = hosts.filter { host in
             host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
+                && host.assumeIsolated { $0.isOpen }
         }
-        let ours = present.filter { $0.assumeIsolated { $0.isOpen } }
         if isAlone {
-            let before = present.last { host in host.assumeIsolated { $0.isIdle && $0.isYielding && $0.isUsable } }
-            if let idle = before ?? ours.last(where: { $0.assumeIsolated { $0.isIdle } }) { return idle }
+            let idle = open.filter { $0.assumeIsolated { $0.isIdle } }
+            if let host = idle.last(where: { $0.assumeIsolated { $0.hasLowPriority } }) ?? idle.last { return host }
             return try mayStart(bundle, isAlone: true) ? start(bundle) : nil
         }
+        let ours = open.filter { !$0.assumeIsolated { $0.hasLowPriority } }
         let fitting = ours.map { host in host.assumeIsolated { (host: host, placed: $0.placed, isReady: $0.isReady) } }
             .filter { $0.placed < configuration.callsPerHost }
         guard

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// What another process uses.
+/// What another process uses, and how much of the processor it may use beside others.
 enum ProcessUse {
     /// The nice value of processes that leave the processor to others (`nice(2)`): they get about a tenth of what another one gets.
     static let low: Int32 = 10
 
     /// Has all threads of a process leave the processor to others, for good: only root could raise them again.
     static func lowerPriority(of process: pid_t) {
-        // A process that has ended has no threads, and needs no priority.
+        // A process or thread that has ended needs no priority; nothing else can fail for a child.
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         for thread in threads.compactMap({ UInt32($0) }) {
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), thread, low)

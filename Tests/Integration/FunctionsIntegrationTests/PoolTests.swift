@@ -17,9 +17,18 @@ import Testing
         }
     }
 
-    /// The process that was started by this name.
-    private static func process(of program: String) throws -> pid_t? { try processes(of: program).first }
+    /// Runs a pool whose processes have a name of their own, by which they are found.
+    private static func withNamedProcesses(
+        hosts: Int = 1, _ body: @Sendable (PoolFixture, String) async throws -> Void
+    ) async throws {
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("host-\(ObjectId().hexString)").path
+        try FileManager.default.createSymbolicLink(
+            atPath: place, withDestinationPath: CurrentEnvironment.sibling("function-host"))
+        defer { try? FileManager.default.removeItem(atPath: place) }  // a temporary file
+        try await PoolFixture.with(hosts: hosts, executable: place) { try await body($0, place) }
+    }
 
+    /// The processes that were started by this name.
     private static func processes(of program: String) throws -> [pid_t] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.filter { process in
             // Other processes start and end in between.
@@ -29,15 +38,10 @@ import Testing
     }
 
     @Test func `a host that was ended is replaced before the next call`() async throws {
-        // A name of its own, by which the process is found.
-        let place = FileManager.default.temporaryDirectory.appendingPathComponent("host-\(ObjectId().hexString)").path
-        try FileManager.default.createSymbolicLink(
-            atPath: place, withDestinationPath: CurrentEnvironment.sibling("function-host"))
-        defer { try? FileManager.default.removeItem(atPath: place) }  // a temporary file
-        try await PoolFixture.with(executable: place) { fixture in
+        try await Self.withNamedProcesses { fixture, place in
             let source = "exports = () => 1;"
             #expect(try await fixture.run(source).intValue == 1)
-            let found = try Self.process(of: place)
+            let found = try Self.processes(of: place).first
             let process = try #require(found)
             #expect(kill(process, SIGKILL) == 0)
             try await eventually("the process has ended") {
@@ -92,11 +96,7 @@ import Testing
     }
 
     @Test func `functions that compute for long leave the processor to others`() async throws {
-        let place = FileManager.default.temporaryDirectory.appendingPathComponent("host-\(ObjectId().hexString)").path
-        try FileManager.default.createSymbolicLink(
-            atPath: place, withDestinationPath: CurrentEnvironment.sibling("function-host"))
-        defer { try? FileManager.default.removeItem(atPath: place) }  // a temporary file
-        try await PoolFixture.with(hosts: 4, executable: place) { fixture in
+        try await Self.withNamedProcesses(hosts: 4) { fixture, place in
             let source = """
                 exports = seconds => {
                     const end = Date.now() + 1000 * seconds;
@@ -111,7 +111,7 @@ import Testing
             for _ in 0..<20 where try !priorities().contains(10) {
                 #expect(try await fixture.run(source, [.double(1.5)]).intValue == 7)
             }
-            // Others have processes with the usual priority, also when one that has not is idle.
+            // Others have processes with the usual priority, also when one with a low one is idle.
             #expect(try await fixture.run(source, [0], function: "g").intValue == 7)
             let present = try priorities()
             #expect(present.contains(0) && present.contains(10), "\(present)")
