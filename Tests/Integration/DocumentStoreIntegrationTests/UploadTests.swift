@@ -333,7 +333,8 @@ struct UploadTests {
             #expect(try await fixture.changes(in: target).map(\.operation) == ["insert"])
             #expect(try await fixture.client.query("select partition from partita.tombstones").isEmpty)
             // What the partition never had can't come into another one through it.
-            let foreign = try await fixture.commit(.of(3, [.insert("b", in: target), move], in: partition))
+            let again = Operation.update("b", ["$set": ["partition": "conversation=2"]])
+            let foreign = try await fixture.commit(.of(3, [.insert("b", in: target), again], in: partition))
             #expect(foreign.rejection?.code == .wrongPartition)
             // It is that partition's now.
             let late = try await fixture.commit(.of(4, [.update("a", ["$set": ["n": 1]])], in: partition))

@@ -15,7 +15,7 @@ struct ChangesetRun {
         var stored: StoredDocument?
         let existed: Bool
         let isElsewhere: Bool
-        /// Whether it is or was in the upload's partition, so that it can leave it.
+        /// Whether it was in the upload's partition before the last operation, so that it can leave it.
         var wasHere: Bool
         var isChanged = false
         var body: [UInt8] = []
@@ -60,6 +60,10 @@ struct ChangesetRun {
         if case .insert = operation.kind, document.isElsewhere {
             throw .rejected(.init(code: .wrongPartition, reason: "the _id can't be used here", path: "_id"))
         }
+        if !document.wasHere, let stored = document.stored {
+            document.wasHere =
+                storage.partition(of: stored.document, in: namespace, id: key.id.text) == upload.partition
+        }
         switch decide(operation, document.stored) {
         case .droppedDeleted: lost.append(LostWrite(operation: place, reason: .deleted))
         case .rejected(let rejection): throw .rejected(rejection)
@@ -70,10 +74,6 @@ struct ChangesetRun {
             if applied.change != .none {
                 document.stored = applied.document
                 document.isChanged = true
-                if !document.wasHere, let stored = document.stored {
-                    document.wasHere =
-                        storage.partition(of: stored.document, in: namespace, id: key.id.text) == upload.partition
-                }
                 documents[key] = document
             }
         }
