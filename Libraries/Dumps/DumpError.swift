@@ -4,7 +4,7 @@ import Glibc
 public struct DumpError: Error, Sendable, CustomStringConvertible {
     /// The kinds of failure. Not an enumeration, so that a new kind doesn't break a `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case noDump, badFile, badMetadata, alreadyImported, notWritable }
+        private enum Base: String { case noDump, badFile, badMetadata, alreadyImported, badName, notWritable }
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
@@ -16,6 +16,8 @@ public struct DumpError: Error, Sendable, CustomStringConvertible {
         public static let badMetadata = Code(.badMetadata)
         /// The same file was already imported completely.
         public static let alreadyImported = Code(.alreadyImported)
+        /// A collection's name is one that no document store here takes.
+        public static let badName = Code(.badName)
         /// A file can't be written.
         public static let notWritable = Code(.notWritable)
 

@@ -113,6 +113,9 @@ public struct DumpImport: Sendable {
     }
 
     private func begin(_ dumped: DumpedCollection, as namespace: ChangeEvent.Namespace) async throws -> ImportRecord {
+        guard namespace.isValid else {
+            throw DumpError(.badName, "no collection here can have this name: rename it before it is dumped")
+        }
         let digest = try FileDigest.of(dumped.path)
         let known = try await ImportRecord.read(app: app, namespace: namespace, digest: digest, on: client)
         if let known, known.phase != .done { return known }

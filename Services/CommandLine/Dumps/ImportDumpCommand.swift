@@ -52,9 +52,6 @@ enum ImportDumpCommand {
                 // The other collections are imported all the same.
                 progress.end("\(name): \(error.message)")
                 if error.code != .alreadyImported { failed.append(name) }
-            } catch let error as DocumentStoreError where error.code == .unknownCollection {
-                progress.end("\(name): \(error.message)")
-                failed.append(name)
             }
         }
         if !failed.isEmpty { throw DumpFailure(collections: failed) }
