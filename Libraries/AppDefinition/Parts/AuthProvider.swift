@@ -18,6 +18,9 @@ public struct AuthProvider: Sendable {
     /// The domains of e-mail addresses that may sign in, in lower case; empty for all.
     public var domainRestrictions: [String]
 
+    /// The function that `custom-function` asks who signs in; `nil` if none is named.
+    public var functionName: String? { config["authFunctionName"]?.stringValue }
+
     /// A field of an external identity that is copied to the user's `data`.
     public struct MetadataField: Sendable {
         /// A path with dots; a backslash precedes a dot that belongs to a name.

@@ -200,7 +200,7 @@ struct DefinitionCheck {
                 let settings = EmailPasswordSettings(provider)
                 for case .function(let name) in [settings.confirmation, settings.reset] { names.append(name) }
             }
-            if provider.type == "custom-function", case .string(let name)? = provider.config["authFunctionName"] {
+            if provider.type == "custom-function", let name = provider.functionName {
                 names.append(name)
             }
             for name in names where !name.isEmpty && definition.function(name) == nil {

@@ -66,7 +66,7 @@ extension DefinitionReader {
 
     private func checkCustomFunction(_ provider: AuthProvider, _ config: ConfigNode) {
         config.check(flags: [], strings: ["authFunctionName"])
-        if (provider.config["authFunctionName"]?.stringValue ?? "").isEmpty {
+        if (provider.functionName ?? "").isEmpty {
             config.problem(
                 .fieldMissing, severity: .warning,
                 "authFunctionName is missing: nobody can sign in by \(provider.name) until it names a function")

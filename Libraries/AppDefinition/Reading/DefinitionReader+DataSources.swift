@@ -215,14 +215,15 @@ extension DefinitionReader {
             } ?? [])
     }
 
-    /// A query whose values are known when it is used only, by expansions, is checked for its operators.
+    /// Warns of a query that always fails. With expansions, whose values are known only when it is used, that is certain of operators that
+    /// aren't supported.
     private func checkQuery(of filter: ConfigNode) {
         let query = filter.document("query")
         let hasExpansions = ExtendedJSON.print(query).contains("%")
         do {
             _ = try Filter(query)
         } catch {
-            if hasExpansions, error.code != QueryError.notSupported("").code { return }
+            if hasExpansions, error.codeName != "CommandNotSupported" { return }
             filter.problem(
                 .matchInvalid, severity: .warning, at: "query",
                 "every call that this filter applies to fails: \(error.message)")

@@ -24,8 +24,9 @@ struct VendorServices {
 
     func report() {
         for source in definition.dataSources {
-            if let kind = source.kind, let actions = Self.actions[kind] { reportActions(source, actions) }
-            guard let kind = source.kind, let settings = Self.required[kind] else { continue }
+            guard let kind = source.kind else { continue }
+            if let actions = Self.actions[kind] { reportActions(source, actions) }
+            guard let settings = Self.required[kind] else { continue }
             for key in settings where !has(source, key) {
                 log.add(
                     .fieldMissing, severity: .warning, file: source.file,

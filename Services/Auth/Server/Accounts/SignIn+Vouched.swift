@@ -9,7 +9,7 @@ extension SignIn {
     func byFunction(
         _ provider: AuthProvider, _ credentials: Document, app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
-        guard case .string(let function)? = provider.config["authFunctionName"] else {
+        guard let function = provider.functionName else {
             throw AuthError(.authProviderNotFound, "the provider has no function")
         }
         var payload = credentials
