@@ -27,7 +27,7 @@ struct UserListFile {
     private var last: UInt8 = 0
     /// Whether the rest of the line is passed over.
     private var isSkipping = false
-    private var hasBegun = false
+    /// The entry that is or was read last; on line 0 before the first.
     private var current = Entry(line: 0, text: [])
 
     init(_ path: String) throws {
@@ -59,6 +59,7 @@ struct UserListFile {
         }
     }
 
+    /// Gives up the present entry, so that the next one can begin.
     private mutating func broken(_ problem: String) -> Entry {
         (unclosed, isInString, isEscaped) = ([], false, false)
         current.problem = current.problem ?? problem
@@ -117,12 +118,12 @@ struct UserListFile {
     private mutating func takeOutside(_ byte: UInt8) throws -> Entry? {
         switch byte {
         case UInt8(ascii: "{"):
-            (unclosed, last, hasBegun) = ([byte], byte, true)
+            (unclosed, last) = ([byte], byte)
             current = Entry(line: line, text: [byte])
         case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: break
         default:
             let problem = "neither an object nor an array of objects"
-            guard hasBegun else { throw ToolError("\(path):\(line): \(problem)") }
+            guard current.line > 0 else { throw ToolError("\(path):\(line): \(problem)") }
             isSkipping = true
             return Entry(line: line, text: [], problem: problem)
         }
