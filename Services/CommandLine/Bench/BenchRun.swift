@@ -107,7 +107,7 @@ struct BenchRun: Sendable {
         while true {
             for device in devices {
                 device.ping()
-                try await Task.sleep(for: interval)  // a steady rate of its own
+                try await Task.sleep(for: interval)  // the pace of all pings together; none waits for an answer
             }
         }
     }

@@ -60,7 +60,8 @@ extension EndToEnd {
             for raw in devices {
                 try await upload(1, to: talk.partition, by: raw, author: ada.email, more: values)
             }
-            try await Task.sleep(for: .seconds(5))  // a gateway tells nobody what it holds without an answer
+            // Longer than it takes to receive them all: nothing outside of the gateway tells that it has, since it can't answer.
+            try await Task.sleep(for: .seconds(5))
             let growth = try residentBytes(system) - before
             for process in frozen.reversed() { kill(process, SIGCONT) }
             #expect(growth < 450 << 20, "the gateway holds \(growth >> 20) MiB more")
