@@ -12,18 +12,18 @@ public final class EventTail<Payload: EventPayload>: Service {
     private let reader: TopicReader
     private let loop: EventLoop?
     private let positioned = Milestone()
-    private let onPositioned: @Sendable (Int) -> Void
+    private let onPositioned: @Sendable ([Int64]) -> Void
     private let handle: @Sendable ([RawEvent<Payload>]) async throws -> Void
 
     /// Creates the tail; ``run()`` starts it.
     /// - Parameters:
     ///   - kafka: a client through which nothing else reads this topic.
     ///   - loop: where `handle` runs; `nil` for Swift's default executor.
-    ///   - onPositioned: called with the topic's number of partitions when the position from which it reads is fixed.
+    ///   - onPositioned: called with the offset from which it reads each partition of the topic, when they are fixed.
     ///   - handle: receives the messages, in order per key; reading continues when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaClient, on loop: EventLoop? = nil, logger: Logger? = nil,
-        onPositioned: @escaping @Sendable (Int) -> Void = { _ in },
+        onPositioned: @escaping @Sendable ([Int64]) -> Void = { _ in },
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
     ) {
         var logger = logger ?? Logger(label: "event-stream")
@@ -45,8 +45,13 @@ public final class EventTail<Payload: EventPayload>: Service {
     /// Reads until a graceful shutdown or cancellation; waits while the broker is unavailable.
     public func run() async throws {
         try await endingQuietly {
-            let positioned: @Sendable (Int) async -> Void = { count in
-                self.onPositioned(count)
+            let positioned: @Sendable ([KafkaTopicPartition: KafkaOffset]) async -> Void = { offsets in
+                let sorted = offsets.sorted { $0.key.partition < $1.key.partition }
+                self.onPositioned(
+                    sorted.map {
+                        guard case .offset(let offset) = $0.value else { preconditionFailure("no offset") }
+                        return offset
+                    })
                 self.positioned.reach()
             }
             try await withTaskExecutorPreference(self.loop?.taskExecutor) {

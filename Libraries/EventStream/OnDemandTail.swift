@@ -23,15 +23,20 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
     /// - Parameters:
     ///   - kafka: a client through which nothing else reads this topic.
     ///   - linger: how long it continues reading after the last use, so that several uses in a row start reading only once.
+    ///   - onPositioned: called whenever it begins to read, with the offset from which it reads each partition of the topic.
     ///   - handle: receives the messages, in order per key; reading continues when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaClient, linger: Duration = .seconds(30), logger: Logger? = nil,
+        onPositioned: @escaping @Sendable ([Int64]) -> Void = { _ in },
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
     ) {
         self.linger = linger
         makeTail = { positioned in
-            EventTail(
-                pool: pool, kafka: kafka, logger: logger, onPositioned: { _ in positioned.reach() }, handle: handle)
+            let begin: @Sendable ([Int64]) -> Void = { offsets in
+                onPositioned(offsets)
+                positioned.reach()
+            }
+            return EventTail(pool: pool, kafka: kafka, logger: logger, onPositioned: begin, handle: handle)
         }
     }
 

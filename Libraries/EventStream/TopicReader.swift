@@ -23,21 +23,22 @@ struct TopicReader: Sendable {
 
     /// Reads until cancelled.
     /// - Parameters:
-    ///   - onPositioned: called once with the number of partitions, when the start position is fixed: everything that the brokers store
-    ///     afterwards is read.
+    ///   - onPositioned: called once with the partitions, when the start position is fixed: everything that the brokers store afterwards is
+    ///     read.
     ///   - onCaughtUp: called once, when everything that the topic held at the start has been read.
     ///   - onBatch: receives the messages, in order within each partition.
     func run(
-        onPositioned: @Sendable (Int) async -> Void, onCaughtUp: @Sendable () async -> Void,
+        onPositioned: @Sendable ([KafkaTopicPartition: KafkaOffset]) async -> Void,
+        onCaughtUp: @Sendable () async -> Void,
         onBatch: @Sendable ([KafkaMessage]) async throws -> Void
     ) async throws {
         let consumer = try KafkaConsumer(sharing: client, logger: logger)
         let readCounter = EventStreamMetrics.read[contract.name]
         let result: Result<Void, any Error>
         do {
-            let partitions = try await position(consumer)
-            await onPositioned(partitions.count)
-            var unread = start == .end ? [] : Set(partitions)
+            let offsets = try await position(consumer)
+            await onPositioned(offsets)
+            var unread = start == .end ? [] : Set(offsets.keys)
             if unread.isEmpty { await onCaughtUp() }
             while !Task.isCancelled {
                 let batch = try await consumer.next(timeout: .seconds(5))
@@ -58,7 +59,7 @@ struct TopicReader: Sendable {
     }
 
     /// Assigns all partitions; waits while the broker is unavailable or the topic doesn't exist.
-    private func position(_ consumer: KafkaConsumer) async throws -> [KafkaTopicPartition] {
+    private func position(_ consumer: KafkaConsumer) async throws -> [KafkaTopicPartition: KafkaOffset] {
         var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(100), limit: .seconds(2)))
         while true {
             do {
@@ -71,7 +72,7 @@ struct TopicReader: Sendable {
                         start == .beginning ? .beginning : .offset(try await consumer.watermarks(partition).high)
                 }
                 try await consumer.assign(offsets)
-                return partitions
+                return offsets
             } catch {
                 guard error.isRetriable else { throw error }
                 logger.debug("the topic can't be read yet", metadata: ["error": "\(error)"])

@@ -89,6 +89,11 @@ public struct KeyRing: Sendable {
         return nil
     }
 
+    /// Keys for another use, in the order of the ring.
+    func derived(_ prefix: String) -> [[UInt8]] {
+        keys.map { SecretBox.digest(prefix + Data($0.bytes).base64EncodedString()) }
+    }
+
     private static func bytes(_ text: Substring) throws(KeyRingError) -> [UInt8] {
         guard let data = Data(base64Encoded: String(text)) else {
             throw KeyRingError(.damaged, "it isn't what was stored")

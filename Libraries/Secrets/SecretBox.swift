@@ -15,6 +15,14 @@ enum SecretBox {
         return digest
     }
 
+    /// A new key.
+    static func randomKey() -> [UInt8] {
+        precondition(ready, "libsodium can't be used")
+        var key = [UInt8](repeating: 0, count: crypto_secretbox_keybytes())
+        randombytes_buf(&key, key.count)
+        return key
+    }
+
     /// Encrypts bytes; returns the nonce and the ciphertext.
     static func seal(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         precondition(ready && key.count == crypto_secretbox_keybytes(), "a key of secretbox has 32 bytes")

@@ -41,7 +41,7 @@ extension DocumentCall {
         "findOneAndReplace": modifying.union(["replacement", "update"]), "findOneAndDelete": modifying,
         "bulkWrite": ["operations", "ordered", "let"],
         // Only clients can watch, see `watchedIds`.
-        "watch": ["filter", "ids"],
+        "watch": ["filter", "ids", "resumeAfter", "startAfter"],
     ]
 
     /// Refuses unknown arguments. A misspelled one would have no effect, and a call without its filter would match every document.

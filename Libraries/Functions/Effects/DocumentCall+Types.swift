@@ -2,7 +2,9 @@ import DocumentModel
 import FunctionProtocol
 
 extension DocumentCall {
-    private static let documents = ["filter", "query", "sort", "projection", "project", "collation", "let"]
+    private static let documents = [
+        "filter", "query", "sort", "projection", "project", "collation", "let", "resumeAfter", "startAfter",
+    ]
     private static let arrays = ["pipeline", "arrayFilters", "documents", "operations", "ids"]
     private static let flags = ["upsert", "returnNewDocument", "ordered"]
     private static let numbers = ["skip", "limit", "maxTimeMS"]

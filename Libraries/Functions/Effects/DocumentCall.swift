@@ -80,6 +80,11 @@ public struct DocumentCall: Sendable {
     /// calls have one answer.
     public var watchedIds: [Value]? { arguments["ids"]?.arrayValue }
 
+    /// The `_id` of the change after which a `watch` is to begin; `nil` when it begins with the present. `startAfter` is the same here.
+    public var watchedAfter: Document? {
+        arguments["resumeAfter"]?.documentValue ?? arguments["startAfter"]?.documentValue
+    }
+
     /// Whether the answer may change with time although no document has changed.
     public var asksForPresent: Bool { ExtendedJSON.print(.document(arguments)).contains("$$NOW") }
 

@@ -106,7 +106,8 @@ public enum SyncGatewayServer {
             feed.handle($0)
         }
         let grantChanges = EventTail<GrantsEvent>(
-            pool: engines.pool, kafka: engines.reading, logger: logger, onPositioned: { lease.follow(partitions: $0) }
+            pool: engines.pool, kafka: engines.reading, logger: logger,
+            onPositioned: { lease.follow(partitions: $0.count) }
         ) { grants.handle($0) }
         let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
             await presence.handle($0)

@@ -36,6 +36,11 @@ struct WatchEnd: Error, Sendable {
         "too many changes wait for clients, most of them for this one: read the collection, and watch again")
     static let lost = WatchEnd(
         "lost", "ChangeStreamHistoryLost", "changes may be missing: read the collection, and watch again")
+    static let late = WatchEnd(
+        "late", "ChangeStreamHistoryLost",
+        "too many changes came since the one to resume after: read the collection, and watch again")
+    static let unreadable = WatchEnd(
+        "failed", "ServiceUnavailable", "changes can't be read at the moment: watch again later")
     static let restored = WatchEnd(
         "restored", "ChangeStreamHistoryLost", "the database was restored: read the collection, and watch again")
     /// Nobody gets it.

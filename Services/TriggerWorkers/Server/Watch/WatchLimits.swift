@@ -18,9 +18,12 @@ struct WatchLimits: Sendable {
     static let heartbeat = ConfigurationKey<Duration>.duration(
         "watch.heartbeat", default: .seconds(20), range: .seconds(1)...(.seconds(60)),
         "How often a stream of changes without changes gets a comment, so that no proxy takes it for dead.")
+    static let resumption = ConfigurationKey<Int>.int(
+        "watch.resume-messages", default: 500_000, range: 0...100_000_000,
+        "Changes of all apps after which a stream can't be resumed any more; 0 lets none be resumed.")
     static let keys = [
         user.description, app.description, all.description, window.description, memory.description,
-        heartbeat.description,
+        heartbeat.description, resumption.description,
     ]
 
     /// The number of changes that may wait for one stream.
@@ -32,6 +35,7 @@ struct WatchLimits: Sendable {
     let window: Int
     let memory: Int
     let heartbeat: Duration
+    let resumption: Int
 
     init(_ configuration: Configuration) {
         perUser = configuration[Self.user]
@@ -40,5 +44,6 @@ struct WatchLimits: Sendable {
         window = configuration[Self.window]
         memory = configuration[Self.memory]
         heartbeat = configuration[Self.heartbeat]
+        resumption = configuration[Self.resumption]
     }
 }

@@ -15,5 +15,8 @@ final class WatchPlace: Sendable {
         self.reading = reading
     }
 
-    deinit { watches.remove(watch) }
+    deinit {
+        watch.queue.end(.left)
+        watches.remove(watch)
+    }
 }

@@ -5,20 +5,23 @@ import FunctionProtocol
 import Functions
 import HTTPServer
 import QueryLanguage
+import Secrets
 import ServiceEngines
 
 /// What a client wants to watch: the call in the query parameter `baas_request`, Base64 of
-/// `{name: "watch", service, arguments: [{database, collection, ids, filter}]}`.
+/// `{name: "watch", service, arguments: [{database, collection, ids, filter, resumeAfter}]}`.
 struct WatchRequest: Sendable {
     let namespace: ChangeEvent.Namespace
     /// The data source whose rules apply.
     let service: String
     /// Which changes are wanted.
     let selection: WatchSelection
+    /// Where the stream continues; `nil` when it begins with the present.
+    let from: WatchPosition?
 
     /// - Throws: `HTTPError` 400 or 404 that names what is wrong.
-    init(_ query: HTTPQuery, of app: AppDefinition) throws(HTTPError) {
-        let call = try Self.call(query)
+    init(_ request: HTTPRequest, of app: AppDefinition, _ sealer: TokenSealer) throws(HTTPError) {
+        let call = try Self.call(request.query)
         guard let name = try call.text("name") else {
             throw HTTPError(400, code: "MissingParameter", "name is missing in baas_request")
         }
@@ -41,10 +44,19 @@ struct WatchRequest: Sendable {
             try call.checkService(in: app)
             namespace = call.namespace
             selection = try WatchSelection(call)
+            // A browser that connects again repeats the call, and says with the header how far it has come since.
+            let last = request.headers["Last-Event-ID"].map { ["_data": .string($0)] as Document }
+            from = try (last ?? call.watchedAfter).map { try Self.position($0, sealer) }
         } catch {
             throw HTTPError(call: error)
         }
         self.service = service
+    }
+
+    private static func position(_ id: Document, _ sealer: TokenSealer) throws(EffectFailure) -> WatchPosition {
+        if let position = id["_data"]?.stringValue.flatMap({ WatchPosition($0, sealer) }) { return position }
+        throw EffectFailure(
+            name: "MongoDBError", message: "the stream can't be resumed: this is no _id of a change event", code: 260)
     }
 
     private static func call(_ query: HTTPQuery) throws(HTTPError) -> Document {

@@ -7,6 +7,7 @@ import EventStream
 import EventTopics
 import Functions
 import HTTPServer
+import Secrets
 import ServiceEngines
 
 /// `GET /api/client/v2.0/app/{app}/functions/call`: the stream of a collection's changes that SDKs call `watch`.
@@ -21,6 +22,8 @@ struct WatchRoute: Sendable {
     let watches: Watches
     let keeper: WatchKeeper
     let tail: OnDemandTail<DocumentChangesEvent>
+    let resumption: WatchResumption
+    let sealer: TokenSealer
     let limits: WatchLimits
     let clock: WallClock
 
@@ -29,7 +32,7 @@ struct WatchRoute: Sendable {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
         let claims = try request.claims(of: id, access: access, parameter: "baas_at")
-        let wanted = try WatchRequest(request.query, of: app.definition)
+        let wanted = try WatchRequest(request, of: app.definition, sealer)
         let description = request.description(service: wanted.service, action: "watch")
         let call = ClientFunctions.Call(app: app, user: RuleUser(claims), request: description)
         do {
@@ -41,7 +44,8 @@ struct WatchRoute: Sendable {
             Watch(
                 claims, version: app.version, wanted: wanted,
                 queue: WatchQueue(changes: WatchLimits.changes, bytes: limits.window)))
-        let stream = WatchStream(place: place) { [apps, functions, clock, filtering = watches.filtering] in
+        let stream = WatchStream(place: place, sealer: sealer) {
+            [apps, functions, clock, filtering = watches.filtering] in
             WatchViewer(
                 place.watch, apps: apps, functions: functions, clock: clock, request: description, filtering: filtering)
         }
@@ -55,6 +59,7 @@ struct WatchRoute: Sendable {
     }
 
     private func open(_ watch: Watch) async throws -> WatchPlace {
+        if watch.wanted.from != nil { watch.queue.hold() }
         try watches.add(watch)
         let place: WatchPlace
         do {
@@ -68,14 +73,17 @@ struct WatchRoute: Sendable {
             }
             throw error
         }
-        do {
-            watches.saw(epoch: try await functions.store.currentEpoch(), opened: watch)
-        } catch {
-            throw HTTPError(call: error)
-        }
+        let epoch: Int32
+        do { epoch = try await functions.store.currentEpoch() } catch { throw HTTPError(call: error) }
+        watches.saw(epoch: epoch, opened: watch)
         // Changes of these before the stream was known here have ended no stream.
         if let end = keeper.reason(watch) { watch.queue.end(end) }
         if apps.app(watch.claims.app)?.version != watch.version { watch.queue.end(.deployed) }
+        if let from = watch.wanted.from {
+            if from.epoch == epoch { resumption.resume(watch, from: from) } else { watch.queue.end(.restored) }
+        } else {
+            watch.queue.beat(watches.position)
+        }
         return place
     }
 }

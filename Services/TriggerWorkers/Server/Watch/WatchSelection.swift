@@ -14,7 +14,7 @@ struct WatchSelection: Sendable {
 
     /// - Throws: `QueryError` for a filter that isn't supported, `EffectFailure` for ids that aren't an array.
     init(_ call: DocumentCall) throws {
-        let given = try call.watchedIds
+        let given = call.watchedIds
         ids = given.map { Set($0.compactMap { $0.idText.map { ExactText($0) } }) }
         filter = call.filter.isEmpty ? nil : try Filter(call.filter)
         guard filter?.nearness == nil else {

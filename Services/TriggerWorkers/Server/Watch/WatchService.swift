@@ -1,6 +1,8 @@
 import ChangeStream
 import EventStream
 import EventTopics
+import Kafka
+import Secrets
 import ServiceBootstrap
 import ServiceEngines
 
@@ -11,20 +13,33 @@ struct WatchService: Sendable {
     /// Reads the topic while at least one stream is open.
     let tail: OnDemandTail<DocumentChangesEvent>
     let keeper: WatchKeeper
+    let resumption: WatchResumption
 
     init(_ context: ServiceContext, _ engines: ServiceEngines, _ functions: ClientFunctions) {
         let limits = WatchLimits(context.configuration)
-        let watches = Watches(limits)
+        let watches = Watches(limits, clock: engines.clock)
         let feed = WatchFeed(
-            watches: watches, apps: engines.apps, history: ChangeHistory(client: engines.postgres),
+            apps: engines.apps, history: ChangeHistory(client: engines.postgres), retained: watches.retained,
             logger: context.logger)
         self.watches = watches
-        tail = OnDemandTail(pool: engines.pool, kafka: engines.reading, logger: context.logger) { feed.handle($0) }
+        tail = OnDemandTail(
+            pool: engines.pool, kafka: engines.reading, logger: context.logger,
+            onPositioned: { watches.offsets = $0 },
+            handle: { events in
+                var live = LiveWatches(watches)
+                feed.handle(events, for: &live)
+                live.finish()
+            })
+        resumption = WatchResumption(watches: watches, feed: feed, limit: limits.resumption, logger: context.logger) {
+            [pool = engines.pool, kafka = engines.kafka, logger = context.logger] () throws(KafkaError) in
+            try TopicRange(pool: pool, kafka: kafka, logger: logger)
+        }
         keeper = WatchKeeper(
             watches: watches, access: engines.access, heartbeat: limits.heartbeat, clock: engines.clock)
         route = WatchRoute(
             apps: engines.apps, access: engines.access, functions: functions, watches: watches, keeper: keeper,
-            tail: tail, limits: limits, clock: engines.clock)
+            tail: tail, resumption: resumption, sealer: TokenSealer(engines.keys, purpose: "watch"), limits: limits,
+            clock: engines.clock)
         engines.apps.onChange { watches.changed($0) }
         engines.access.shutOut.onShutOut { [keeper] in keeper.shutOutChanged() }
     }

@@ -33,7 +33,7 @@ final class WatchViewer {
 
     /// The server-sent event of a change; `nil` when the user doesn't see the change, or doesn't want it.
     /// - Throws: `WatchEnd` when it can't be said, so that the stream has to end.
-    func text(of change: WatchedChange) async throws(WatchEnd) -> [UInt8]? {
+    func text(of change: WatchedChange, token: String) async throws(WatchEnd) -> [UInt8]? {
         do {
             let event = try await change.event()
             let now = clock.now()
@@ -42,10 +42,12 @@ final class WatchViewer {
             }
             switch view {
             case .whole:
-                return try await isWanted(change.document(event), now) ? change.wholeText(event) : nil
+                guard try await isWanted(change.document(event), token, now) else { return nil }
+                return ServerSentEvent.message(change.wholeData(event), token: token)
             case .part(let part):
                 let document = change.document(part)
-                return try await isWanted(document, now) ? ServerSentEvent.message(document) : nil
+                guard try await isWanted(document, token, now) else { return nil }
+                return ServerSentEvent.message(ServerSentEvent.Data(document), token: token)
             }
         } catch let end as WatchEnd {
             throw end
@@ -56,14 +58,18 @@ final class WatchViewer {
         }
     }
 
-    private func isWanted(_ event: @autoclosure () -> Document, _ now: Int64) async throws -> Bool {
+    private func isWanted(
+        _ event: @autoclosure () -> Document, _ token: String, _ now: Int64
+    ) async throws -> Bool {
         let selection = watch.wanted.selection
         guard selection.hasFilter else { return true }
         let (app, user) = (ExactText(watch.claims.app), ExactText(watch.claims.user))
         // Each stream has its number of waiting changes, which bounds how many wait here.
         try await filtering.enter(app, member: user, isCounted: false)
         defer { filtering.leave(app, member: user) }
-        return try selection.matches(event(), now: now)
+        var document: Document = ["_id": ["_data": .string(token)]]
+        document.fields += event().fields
+        return try selection.matches(document, now: now)
     }
 
     /// The user's access with present custom data and secrets.

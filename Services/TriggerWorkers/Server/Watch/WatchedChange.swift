@@ -16,11 +16,8 @@ final class WatchedChange: Sendable {
     let id: Value
     /// The approximate number of bytes that it takes in memory while it waits.
     let size: Int
-    /// Identifies the event for clients. Random, since the event's own id has the partition, and a counted one would tell how many changes
-    /// there are that the client doesn't see.
-    private let token = ObjectId(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).hexString
     private let source: WatchedChangeSource
-    private let whole = Locked<[UInt8]?>(nil)
+    private let whole = Locked<ServerSentEvent.Data?>(nil)
     private let retained: RetainedBytes
 
     init(_ source: WatchedChangeSource, id: Value, size: Int, retained: RetainedBytes) {
@@ -37,18 +34,18 @@ final class WatchedChange: Sendable {
     /// - Throws: `WatchEnd` when it is no longer kept; errors of the database.
     func event() async throws -> ChangeEvent { try await source.event() }
 
-    /// The event as a client gets it.
+    /// The event as a client gets it, without `_id`.
     func document(_ change: ChangeEvent) -> Document {
-        var event: Document = ["_id": ["_data": .string(token)]]
-        event.fields += change.encoded().fields.filter { Self.names.contains($0.key) }
+        var event: Document = [:]
+        event.fields = change.encoded().fields.filter { Self.names.contains($0.key) }
         return event
     }
 
-    /// The text for the streams whose users see all of the change.
-    func wholeText(_ change: ChangeEvent) -> [UInt8] {
-        if let text = whole.withLock({ $0 }) { return text }
-        let text = ServerSentEvent.message(document(change))
-        whole.withLock { $0 = text }
-        return text
+    /// The data of the event for the streams whose users see all of the change.
+    func wholeData(_ change: ChangeEvent) -> ServerSentEvent.Data {
+        if let data = whole.withLock({ $0 }) { return data }
+        let data = ServerSentEvent.Data(document(change))
+        whole.withLock { $0 = data }
+        return data
     }
 }

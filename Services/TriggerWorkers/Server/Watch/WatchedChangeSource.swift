@@ -15,15 +15,15 @@ final class WatchedChangeSource: Sendable {
     private let history: ChangeHistory
     private let gate: FairGate<ExactText>
 
-    init(_ change: ChangeEvent, _ history: ChangeHistory, _ gate: FairGate<ExactText>) {
-        state = Locked(.known(change))
-        self.history = history
-        self.gate = gate
-    }
-
-    /// - Parameter gate: admits the reads.
-    init(_ change: LargeChange, _ history: ChangeHistory, _ gate: FairGate<ExactText>) {
-        state = Locked(.named(change))
+    /// - Parameters:
+    ///   - event: a change.
+    ///   - gate: admits the reads of changes whose documents aren't in the event.
+    init(_ event: DocumentChangesEvent, _ history: ChangeHistory, _ gate: FairGate<ExactText>) {
+        switch event {
+        case .change(let change): state = Locked(.known(change))
+        case .large(let change): state = Locked(.named(change))
+        case .head: preconditionFailure("a head isn't a change")
+        }
         self.history = history
         self.gate = gate
     }

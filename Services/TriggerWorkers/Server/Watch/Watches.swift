@@ -5,39 +5,42 @@ import DocumentModel
 import EventLoop
 import HTTPServer
 
-/// All open streams of changes, by app and collection.
+/// All open streams of changes.
 final class Watches: Sendable {
-    private struct App {
-        var collections: [ChangeEvent.Namespace: [ObjectIdentifier: Watch]] = [:]
+    private struct Counts {
         /// The number of streams of each user.
         var users: [ExactText: Int] = [:]
-        var count = 0
-        var revisions = RevisionBook()
+        var total = 0
     }
 
     private struct State {
-        var apps: [ExactText: App] = [:]
-        var count = 0
+        var index = WatchIndex()
+        var counts: [ExactText: Counts] = [:]
+        var total = 0
         var isStopping = false
         /// The newest epoch of the database that was seen.
         var epoch: Int32?
+        /// The offset of the next message of each partition of the topic, as far as the streams have been given what comes before.
+        var offsets: [Int64] = []
     }
 
     private let limits: WatchLimits
     private let state = Locked(State())
+    private let clock: WallClock
     let retained = RetainedBytes()
     /// Admits the evaluation of the streams' filters: one at a time, in turns by app and user. They must not take the threads on which other
     /// calls are evaluated.
     let filtering = FairGate<ExactText>(places: 1, waiting: 0)
 
-    init(_ limits: WatchLimits) { self.limits = limits }
+    init(_ limits: WatchLimits, clock: WallClock) {
+        self.limits = limits
+        self.clock = clock
+    }
 
     /// Whether there are none.
-    var isEmpty: Bool { state.withLock { $0.apps.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.index.isEmpty } }
 
-    private var all: [Watch] {
-        state.withLock { state in state.apps.values.flatMap { $0.collections.values.flatMap(\.values) } }
-    }
+    private var all: [Watch] { state.withLock { $0.index.all } }
 
     // MARK: Opening and closing
 
@@ -46,21 +49,21 @@ final class Watches: Sendable {
         let (app, user) = (ExactText(watch.claims.app), ExactText(watch.claims.user))
         let refusal: HTTPError? = state.withLock { state in
             if state.isStopping { return HTTPError(503, code: "ServiceUnavailable", "the server is stopping") }
-            let present = state.apps[app]
+            let present = state.counts[app]
             let isFull =
                 present?.users[user] ?? 0 >= limits.perUser
                 ? "this user has"
-                : present?.count ?? 0 >= limits.perApp
-                    ? "the app's users have" : state.count >= limits.total ? "the server has" : nil
+                : present?.total ?? 0 >= limits.perApp
+                    ? "the app's users have" : state.total >= limits.total ? "the server has" : nil
             if let isFull {
                 return HTTPError(
                     429, code: "TooManyRequests", "\(isFull) too many streams of changes open",
                     headers: ["Retry-After": "10"])
             }
-            state.count += 1
-            state.apps[app, default: App()].count += 1
-            state.apps[app]?.users[user, default: 0] += 1
-            state.apps[app]?.collections[watch.wanted.namespace, default: [:]][ObjectIdentifier(watch)] = watch
+            state.total += 1
+            state.counts[app, default: Counts()].total += 1
+            state.counts[app]?.users[user, default: 0] += 1
+            state.index.insert(watch)
             return nil
         }
         if let refusal { throw refusal }
@@ -71,15 +74,12 @@ final class Watches: Sendable {
     func remove(_ watch: Watch) {
         let (app, user) = (ExactText(watch.claims.app), ExactText(watch.claims.user))
         state.withLock { state in
-            guard var present = state.apps.removeValue(forKey: app) else { return }
-            present.collections[watch.wanted.namespace]?[ObjectIdentifier(watch)] = nil
-            if present.collections[watch.wanted.namespace]?.isEmpty == true {
-                present.collections[watch.wanted.namespace] = nil
-            }
+            guard var present = state.counts.removeValue(forKey: app) else { return }
+            state.index.remove(watch)
             present.users[user] = present.users[user].flatMap { $0 > 1 ? $0 - 1 : nil }
-            present.count -= 1
-            state.count -= 1
-            if present.count > 0 { state.apps[app] = present }
+            present.total -= 1
+            state.total -= 1
+            if present.total > 0 { state.counts[app] = present }
         }
         TriggerMetrics.watches.decrement()
         TriggerMetrics.watchEnds[(watch.queue.end ?? .left).reason].increment()
@@ -129,28 +129,29 @@ final class Watches: Sendable {
     /// Makes a part of the streams send heartbeats.
     /// - Parameter turn: which part, below `turns`.
     func beat(turn: Int, of turns: Int) {
+        let position = position
         for watch in all where Int(UInt(bitPattern: ObjectIdentifier(watch).hashValue) % UInt(turns)) == turn {
-            watch.queue.beat()
+            watch.queue.beat(position)
         }
     }
 
     // MARK: Delivering
 
-    /// Whether an app has streams.
-    func contains(app: String) -> Bool { state.withLock { $0.apps[app] != nil } }
-
-    /// The collections of an app that are watched.
-    func collections(of app: String) -> [ChangeEvent.Namespace] {
-        state.withLock { $0.apps[app].map { Array($0.collections.keys) } ?? [] }
+    /// The place up to which all streams have been given what the topic has; `nil` before the topic is read.
+    var position: WatchPosition? {
+        let (offsets, epoch) = state.withLock { ($0.offsets, $0.epoch) }
+        return offsets.isEmpty ? nil : position(offsets, epoch: epoch ?? 0)
     }
 
-    /// The streams of a collection.
-    func watches(of namespace: ChangeEvent.Namespace, app: String) -> [Watch] {
-        state.withLock { $0.apps[app]?.collections[namespace].map { Array($0.values) } ?? [] }
+    func position(_ offsets: [Int64], epoch: Int32) -> WatchPosition {
+        WatchPosition(offsets: offsets, epoch: epoch, time: clock.now())
     }
 
-    /// Notes a revision that the topic brought of a watched app.
-    func note(_ revision: Revision, of partition: [UInt8], app: String) -> RevisionBook.Place {
-        state.withLock { $0.apps[app]?.revisions.note(revision, of: partition) ?? .next }
+    /// The offset of the next message of each partition of the topic: what comes before it has been given to the streams.
+    var offsets: [Int64] {
+        get { state.withLock { $0.offsets } }
+        set { state.withLock { $0.offsets = newValue } }
     }
+
+    func withIndex<Result>(_ body: (inout WatchIndex) -> Result) -> Result { state.withLock { body(&$0.index) } }
 }

@@ -29,6 +29,8 @@ actor EventStreamClient {
     /// The content of complete chunks that isn't read yet.
     private var body: [UInt8] = []
     private(set) var comments = 0
+    /// The last `id` that came.
+    private(set) var lastId: String?
     /// Whether the last chunk, which ends the response, has come.
     private(set) var isComplete = false
 
@@ -59,9 +61,10 @@ actor EventStreamClient {
     }
 
     /// Sends a request and reads the head of the response.
-    func open(_ target: String, token: String? = nil) throws -> (status: Int, head: String) {
+    func open(_ target: String, token: String? = nil, lastId: String? = nil) throws -> (status: Int, head: String) {
         var request = "GET \(target) HTTP/1.1\r\nHost: test\r\nAccept: text/event-stream\r\n"
         if let token { request += "Authorization: Bearer \(token)\r\n" }
+        if let lastId { request += "Last-Event-ID: \(lastId)\r\n" }
         request += "\r\n"
         let bytes = Array(request.utf8)
         guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
@@ -88,6 +91,7 @@ actor EventStreamClient {
                 var event = Event(name: "message", data: "")
                 for line in lines {
                     if line.hasPrefix(":") { comments += 1 }
+                    if line.hasPrefix("id: ") { lastId = String(line.dropFirst(4)) }
                     if line.hasPrefix("event: ") { event.name = String(line.dropFirst(7)) }
                     if line.hasPrefix("data: ") { event.data += line.dropFirst(6) }
                 }
@@ -123,8 +127,13 @@ actor EventStreamClient {
     func waitForComments(_ count: Int) throws {
         while comments < count {
             if let end = body.firstRange(of: [10, 10]) {
-                guard body.first == UInt8(ascii: ":") else { throw EventStreamError(description: "an event came") }
+                guard body.first == UInt8(ascii: ":") else {
+                    throw EventStreamError(
+                        description: "an event came: \(String(decoding: body[..<end.lowerBound], as: UTF8.self))")
+                }
                 comments += 1
+                for line in String(decoding: body[..<end.lowerBound], as: UTF8.self).split(separator: "\n")
+                where line.hasPrefix("id: ") { lastId = String(line.dropFirst(4)) }
                 body.removeFirst(end.upperBound)
             } else if try !takeChunk() {
                 throw EventStreamError(description: "the stream has ended")
@@ -177,11 +186,11 @@ extension TriggersFixture {
     /// Opens a stream of changes.
     func watch(
         _ collection: String, _ more: String = "", of app: TriggerApp, token: String, port: Int? = nil,
-        receiveBuffer: Int32? = nil
+        receiveBuffer: Int32? = nil, lastId: String? = nil
     ) async throws -> EventStreamClient {
         let client = try EventStreamClient(port: port ?? self.port, receiveBuffer: receiveBuffer)
         let (status, head) = try await client.open(
-            Self.watchTarget(app, call: Self.watchCall(collection, more)), token: token)
+            Self.watchTarget(app, call: Self.watchCall(collection, more)), token: token, lastId: lastId)
         guard status == 200 else { throw EventStreamError(description: head) }
         return client
     }
