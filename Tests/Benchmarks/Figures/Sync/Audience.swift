@@ -13,7 +13,7 @@ actor Audience {
     private static let transactions = 40
     private static let notesEach = 20
 
-    private struct Arrival {
+    struct Arrival {
         var seconds: Double
         /// What came to the first socket.
         var stream: [UInt8]
@@ -124,7 +124,8 @@ actor Audience {
     /// Ends with a letter, so that none is the beginning of another.
     private func id(_ number: Int, _ round: Int) -> String { "note-\(round)-\(number)-x" }
 
-    private static func receive(from descriptors: [Int32], upTo last: String) async throws -> Arrival {
+    /// Reads from sockets until each has got a text.
+    static func receive(from descriptors: [Int32], upTo last: String) async throws -> Arrival {
         try await Blocking.run {
             var record = [UInt8](repeating: 0, count: 16 << 20)
             var recorded = record.count

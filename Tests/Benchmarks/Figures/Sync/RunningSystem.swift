@@ -54,6 +54,7 @@ struct RunningSystem: Sendable {
         environment["PARTITA_PRESENCE_TTL"] = "600s"
         // All devices are of one user.
         environment["PARTITA_DEVICE_CONNECTIONS"] = "10000"
+        environment["PARTITA_WATCH_USER_STREAMS"] = "1000"
         let directory = try await machine.directory() + "/system"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let port = try LocalPort.free(5)
