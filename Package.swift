@@ -220,8 +220,8 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppDeployment", "AppRegistry", "ChangeStream", "DocumentModel",
             "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics",
-            "Postgres", "Presence", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
+            "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "Postgres", "Presence", "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])
     + service(
         "MediaOffload", executable: "media-offload",
