@@ -71,6 +71,9 @@ struct ResumedWatches: WatchTargets {
         }
     }
 
+    /// The place after the last change that a stream's queue has taken; `nil` for a stream that isn't among these.
+    func reached(by watch: Watch) -> WatchPosition? { members[ObjectIdentifier(watch)]?.reached }
+
     func contains(app: String) -> Bool { index.contains(app: app) }
 
     func collections(of app: String) -> [ChangeEvent.Namespace] { index.collections(of: app) }

@@ -11,7 +11,7 @@ import Logging
 final class WatchResumption: Service {
     private struct Waiting {
         let watch: Watch
-        let from: WatchPosition
+        var from: WatchPosition
         /// When it ends if it can't go on.
         let deadline: ContinuousClock.Instant
     }
@@ -91,39 +91,49 @@ final class WatchResumption: Service {
     private func read(for ready: [Waiting]) async throws {
         // Before the topic's end is asked for, so that nothing is between the two.
         for stream in ready { stream.watch.queue.hold() }
+        let start = ContinuousClock.now
+        var left = ready
         do {
             let range = try open()
-            let result: Result<ResumedWatches, any Error>
-            do {
-                result = .success(try await read(range, for: ready))
-            } catch {
-                result = .failure(error)
-            }
+            let result = await read(range, for: &left)
             await range.close()
-            add(try result.get().finish(), at: .now)
+            try await Task.sleep(until: start + .seconds(Double(try result.get()) / Self.rate))
         } catch {
             try Task.checkCancellation()
             logger.warning("changes can't be read for resumed streams", metadata: ["error": "\(error)"])
             let now = ContinuousClock.now
-            let (late, rest) = (ready.filter { $0.deadline <= now }, ready.filter { $0.deadline > now })
-            for stream in late { stream.watch.queue.end(.unreadable) }
-            waiting.withLock { $0 += rest }
-            if !rest.isEmpty { alarm.set(now + .seconds(1)) }
+            for stream in left where stream.deadline <= now { stream.watch.queue.end(.unreadable) }
+            left.removeAll { $0.deadline <= now }
+            waiting.withLock { $0 += left }
+            if !left.isEmpty { alarm.set(now + .seconds(1)) }
         }
     }
 
+    /// - Parameter streams: afterwards those for which the reading has failed, with the places that they have reached.
+    /// - Returns: the number of messages that were read.
     private func read(
-        _ range: TopicRange<DocumentChangesEvent>, for ready: [Waiting]
-    ) async throws -> ResumedWatches {
-        var targets = ResumedWatches(
-            ready.map { ($0.watch, $0.from) }, watches, try await range.bounds(), limit: limit)
-        let (starts, start) = (targets.offsets, ContinuousClock.now)
-        try await range.read(from: starts, to: targets.ends) { events in
-            feed.handle(events, for: &targets)
-            watches.relieve()
+        _ range: TopicRange<DocumentChangesEvent>, for streams: inout [Waiting]
+    ) async -> Result<Int64, any Error> {
+        do {
+            var targets = ResumedWatches(
+                streams.map { ($0.watch, $0.from) }, watches, try await range.bounds(), limit: limit)
+            let starts = targets.offsets
+            do {
+                try await range.read(from: starts, to: targets.ends) { events in
+                    feed.handle(events, for: &targets)
+                    watches.relieve()
+                }
+            } catch {
+                for index in streams.indices {
+                    streams[index].from = targets.reached(by: streams[index].watch) ?? streams[index].from
+                }
+                throw error
+            }
+            streams = []
+            add(targets.finish(), at: .now)
+            return .success(zip(targets.ends, starts).reduce(0) { $0 + $1.0 - $1.1 })
+        } catch {
+            return .failure(error)
         }
-        let count = zip(targets.ends, starts).reduce(0) { $0 + Double($1.0 - $1.1) }
-        try await Task.sleep(until: start + .seconds(count / Self.rate))
-        return targets
     }
 }
