@@ -32,6 +32,10 @@ extension DocumentCall {
         if selecting.contains(action), (arguments["filter"] ?? arguments["query"])?.documentValue == nil {
             throw missing("filter", action)
         }
+        if arguments["resumeAfter"]?.documentValue != nil, arguments["startAfter"]?.documentValue != nil {
+            throw EffectFailure(
+                name: "MongoDBError", message: "Only one of resumeAfter and startAfter is allowed", code: 40674)
+        }
         for (name, code) in [("skip", 51024), ("maxTimeMS", 2)] {
             guard let number = arguments[name]?.doubleValue, number < 0 else { continue }
             throw EffectFailure(

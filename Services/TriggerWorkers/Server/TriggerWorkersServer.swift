@@ -120,7 +120,7 @@ public enum TriggerWorkersServer {
                         apps: engines.apps, missed: missed, history: ChangeHistory(client: engines.postgres),
                         schedules: schedules, runner: runner, clock: engines.clock, logger: logger),
                     DeploymentKeeper(deployments, logger: logger), watch.tail, watch.keeper,
-                    watch.resumption,
+                    watch.resumptions.short, watch.resumptions.long,
                 ]
             }
         ]

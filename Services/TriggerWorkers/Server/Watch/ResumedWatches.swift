@@ -71,6 +71,9 @@ struct ResumedWatches: WatchTargets {
         }
     }
 
+    /// Whether a client is still there.
+    var isWanted: Bool { members.values.contains { $0.watch.queue.end == nil } }
+
     /// The place after the last change that a stream's queue has taken; `nil` for a stream that isn't among these.
     func reached(by watch: Watch) -> WatchPosition? { members[ObjectIdentifier(watch)]?.reached }
 

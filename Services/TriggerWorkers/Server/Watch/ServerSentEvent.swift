@@ -4,6 +4,8 @@ import DocumentModel
 /// return in the data, and of no other character (`WatchStream` of realm-js and realm-core).
 enum ServerSentEvent {
     private static let beginError = Array("event: error\ndata: ".utf8)
+    /// The empty id makes a browser's EventSource, which connects again by itself, begin with the present.
+    private static let beginLoss = Array("event: error\nid:\ndata: ".utf8)
 
     /// A change event without its `_id`, which differs between streams.
     struct Data: Sendable {
@@ -33,7 +35,9 @@ enum ServerSentEvent {
 
     /// The event after which the stream ends.
     static func error(_ reason: WatchEnd) -> [UInt8] {
-        end(beginError + escaped(["error": .string(reason.message), "error_code": .string(reason.code)]))
+        end(
+            (reason.losesChanges ? beginLoss : beginError)
+                + escaped(["error": .string(reason.message), "error_code": .string(reason.code)]))
     }
 
     private static func end(_ bytes: [UInt8]) -> [UInt8] { bytes + [UInt8(ascii: "\n"), UInt8(ascii: "\n")] }

@@ -10,6 +10,11 @@ struct WatchEnd: Error, Sendable {
     /// The message for people.
     let message: String
 
+    /// Whether the client can't continue where it has ended.
+    var losesChanges: Bool { code == Self.historyLost }
+
+    private static let historyLost = "ChangeStreamHistoryLost"
+
     private init(_ reason: String, _ code: String, _ message: String) {
         self.reason = reason
         self.code = code
@@ -35,14 +40,14 @@ struct WatchEnd: Error, Sendable {
         "crowded", "ReadSizeLimitExceeded",
         "too many changes wait for clients, most of them for this one: read the collection, and watch again")
     static let lost = WatchEnd(
-        "lost", "ChangeStreamHistoryLost", "changes may be missing: read the collection, and watch again")
+        "lost", historyLost, "changes may be missing: read the collection, and watch again")
     static let late = WatchEnd(
-        "late", "ChangeStreamHistoryLost",
+        "late", historyLost,
         "too many changes came since the one to resume after: read the collection, and watch again")
     static let unreadable = WatchEnd(
         "failed", "ServiceUnavailable", "changes can't be read at the moment: watch again later")
     static let restored = WatchEnd(
-        "restored", "ChangeStreamHistoryLost", "the database was restored: read the collection, and watch again")
+        "restored", historyLost, "the database was restored: read the collection, and watch again")
     /// Nobody gets it.
     static let left = WatchEnd("left", "", "the client has left")
 }

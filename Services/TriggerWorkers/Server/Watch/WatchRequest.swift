@@ -45,7 +45,9 @@ struct WatchRequest: Sendable {
             namespace = call.namespace
             selection = try WatchSelection(call)
             // A browser that connects again repeats the call, and says with the header how far it has come since.
-            let last = request.headers["Last-Event-ID"].map { ["_data": .string($0)] as Document }
+            let last = request.headers["Last-Event-ID"].flatMap {
+                $0.isEmpty ? nil : ["_data": .string($0)] as Document
+            }
             from = try (last ?? call.watchedAfter).map { try Self.position($0, sealer) }
         } catch {
             throw HTTPError(call: error)

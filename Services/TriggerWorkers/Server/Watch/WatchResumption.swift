@@ -16,6 +16,8 @@ final class WatchResumption: Service {
         let deadline: ContinuousClock.Instant
     }
 
+    private struct NobodyWaits: Error {}
+
     /// How long a client may need for half of its queue, and how long the brokers may be away.
     private static let patience = Duration.seconds(30)
     /// The messages a second that are read on average, so that clients can't keep a worker from its other work.
@@ -122,7 +124,11 @@ final class WatchResumption: Service {
                 try await range.read(from: starts, to: targets.ends) { events in
                     feed.handle(events, for: &targets)
                     watches.relieve()
+                    guard targets.isWanted else { throw NobodyWaits() }
                 }
+            } catch is NobodyWaits {
+                streams = []
+                return .success(zip(targets.offsets, starts).reduce(0) { $0 + $1.0 - $1.1 })
             } catch {
                 for index in streams.indices {
                     streams[index].from = targets.reached(by: streams[index].watch) ?? streams[index].from

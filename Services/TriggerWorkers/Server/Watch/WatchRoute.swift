@@ -22,7 +22,7 @@ struct WatchRoute: Sendable {
     let watches: Watches
     let keeper: WatchKeeper
     let tail: OnDemandTail<DocumentChangesEvent>
-    let resumption: WatchResumption
+    let resumptions: WatchResumptions
     let sealer: TokenSealer
     let limits: WatchLimits
     let clock: WallClock
@@ -74,13 +74,19 @@ struct WatchRoute: Sendable {
             throw error
         }
         let epoch: Int32
-        do { epoch = try await functions.store.currentEpoch() } catch { throw HTTPError(call: error) }
+        do {
+            epoch = try await functions.store.currentEpoch()
+        } catch let error as CancellationError {
+            throw error  // the client has left
+        } catch {
+            throw HTTPError(call: error)
+        }
         watches.saw(epoch: epoch, opened: watch)
         // Changes of these before the stream was known here have ended no stream.
         if let end = keeper.reason(watch) { watch.queue.end(end) }
         if apps.app(watch.claims.app)?.version != watch.version { watch.queue.end(.deployed) }
         if let from = watch.wanted.from {
-            if from.epoch == epoch { resumption.resume(watch, from: from) } else { watch.queue.end(.restored) }
+            if from.epoch == epoch { resumptions.resume(watch, from: from) } else { watch.queue.end(.restored) }
         } else {
             watch.queue.beat(watches.position)
         }

@@ -13,7 +13,7 @@ struct WatchService: Sendable {
     /// Reads the topic while at least one stream is open.
     let tail: OnDemandTail<DocumentChangesEvent>
     let keeper: WatchKeeper
-    let resumption: WatchResumption
+    let resumptions: WatchResumptions
 
     init(_ context: ServiceContext, _ engines: ServiceEngines, _ functions: ClientFunctions) {
         let limits = WatchLimits(context.configuration)
@@ -30,15 +30,17 @@ struct WatchService: Sendable {
                 feed.handle(events, for: &live)
                 live.finish()
             })
-        resumption = WatchResumption(watches: watches, feed: feed, limit: limits.resumption, logger: context.logger) {
-            [pool = engines.pool, kafka = engines.kafka, logger = context.logger] () throws(KafkaError) in
-            try TopicRange(pool: pool, kafka: kafka, logger: logger)
+        let resumption = { [pool = engines.pool, kafka = engines.kafka, logger = context.logger] in
+            WatchResumption(watches: watches, feed: feed, limit: limits.resumption, logger: logger) {
+                () throws(KafkaError) in try TopicRange(pool: pool, kafka: kafka, logger: logger)
+            }
         }
+        resumptions = WatchResumptions(watches: watches, short: resumption(), long: resumption())
         keeper = WatchKeeper(
             watches: watches, access: engines.access, heartbeat: limits.heartbeat, clock: engines.clock)
         route = WatchRoute(
             apps: engines.apps, access: engines.access, functions: functions, watches: watches, keeper: keeper,
-            tail: tail, resumption: resumption, sealer: TokenSealer(engines.keys, purpose: "watch"), limits: limits,
+            tail: tail, resumptions: resumptions, sealer: TokenSealer(engines.keys, purpose: "watch"), limits: limits,
             clock: engines.clock)
         engines.apps.onChange { watches.changed($0) }
         engines.access.shutOut.onShutOut { [keeper] in keeper.shutOutChanged() }

@@ -51,6 +51,8 @@ final class WatchViewer {
             }
         } catch let end as WatchEnd {
             throw end
+        } catch is CancellationError {
+            throw .left
         } catch let error as HTTPError {
             throw WatchEnd("failed", error)
         } catch {

@@ -92,6 +92,7 @@ actor EventStreamClient {
                 for line in lines {
                     if line.hasPrefix(":") { comments += 1 }
                     if line.hasPrefix("id: ") { lastId = String(line.dropFirst(4)) }
+                    if line == "id:" { lastId = "" }
                     if line.hasPrefix("event: ") { event.name = String(line.dropFirst(7)) }
                     if line.hasPrefix("data: ") { event.data += line.dropFirst(6) }
                 }

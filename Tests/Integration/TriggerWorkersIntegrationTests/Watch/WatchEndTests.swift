@@ -50,6 +50,7 @@ import TriggerWorkers
             (watch(#""pipeline": []"#), 400, "MongoDBError"),
             (watch(#""resumeAfter": 1"#), 400, "MongoDBError"),
             (watch(#""resumeAfter": {}"#), 400, "MongoDBError"),
+            (watch(#""resumeAfter": {"_data": "A"}, "startAfter": {"_data": "A"}"#), 400, "MongoDBError"),
             (watch(#""startAfter": {"_data": "AAAA"}"#), 400, "MongoDBError"),
             (watch(#""startAtOperationTime": {"$timestamp": {"t": 1, "i": 1}}"#), 400, "MongoDBError"),
         ]
