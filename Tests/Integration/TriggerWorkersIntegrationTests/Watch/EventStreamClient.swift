@@ -169,6 +169,25 @@ actor EventStreamClient {
 }
 
 extension TriggersFixture {
+    /// The fixture with an app whose users' tokens are known, and what makes them by the user's id.
+    static func deployed(_ app: TriggerApp) async throws -> (TriggersFixture, (String) async throws -> String) {
+        let fixture = try await shared()
+        try await fixture.deploy(app)
+        try await eventually("the signing key is known") {
+            try await fixture.call("known", app: app.id, token: try fixture.token(app)).status == 200
+        }
+        return (fixture, { try fixture.token(app, user: $0) })
+    }
+
+    /// Opens a stream of notes as soon as a worker knows the app and the key, and has room for it.
+    func watchSoon(_ app: TriggerApp, user: String = "ann", port: Int) async throws -> EventStreamClient {
+        try await eventually("the worker opens a stream") {
+            do { return try await watch("Note", of: app, token: token(app, user: user), port: port) } catch {
+                return nil
+            }
+        }
+    }
+
     /// The target of a request to watch, as realm-web makes it.
     static func watchTarget(_ app: TriggerApp, call: String) -> String {
         var allowed = CharacterSet.alphanumerics

@@ -13,18 +13,9 @@ import TriggerWorkers
         "Note": #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#
     ]
 
-    private func deployed(_ app: TriggerApp) async throws -> (TriggersFixture, (String) async throws -> String) {
-        let fixture = try await TriggersFixture.shared()
-        try await fixture.deploy(app)
-        try await eventually("the signing key is known") {
-            try await fixture.call("known", app: app.id, token: try fixture.token(app)).status == 200
-        }
-        return (fixture, { try fixture.token(app, user: $0) })
-    }
-
     @Test func `a stream that can't be opened is refused with a code`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let bearer = try await token("ann")
         func target(_ call: String) -> String { TriggersFixture.watchTarget(app, call: call) }
         func watch(_ more: String) -> String { target(TriggersFixture.watchCall("Note", more)) }
@@ -69,7 +60,7 @@ import TriggerWorkers
 
     @Test func `a user has a number of streams, and closed ones don't count`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let bearer = try await token("ann")
         let target = TriggersFixture.watchTarget(app, call: TriggersFixture.watchCall("Note"))
         do {
@@ -92,7 +83,7 @@ import TriggerWorkers
 
     @Test func `a filter that takes long ends its stream, and holds up nobody`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let sum = #"{"$reduce": {"input": {"$range": [0, 900000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}}"#
         let filter = #""filter": {"$expr": {"$gt": [{"$add": [\#(sum), \#(sum), \#(sum)]}, -1]}}"#
         var heavy: [EventStreamClient] = []
@@ -109,7 +100,7 @@ import TriggerWorkers
 
     @Test func `events are numbered by nothing that others could count`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let client = try await fixture.watch("Note", of: app, token: token("ann"))
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         var tokens: [[UInt8]] = []
@@ -126,14 +117,14 @@ import TriggerWorkers
 
     @Test func `a stream ends with its token`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, _) = try await deployed(app)
+        let (fixture, _) = try await TriggersFixture.deployed(app)
         let client = try await fixture.watch("Note", of: app, token: try fixture.token(app, lifetime: 3))
         #expect(try await client.endCode() == "InvalidSession")
     }
 
     @Test func `a stream without changes has comments`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let client = try await fixture.watch("Note", of: app, token: token("ann"))
         try await client.waitForComments(3)
     }
@@ -141,7 +132,7 @@ import TriggerWorkers
     @Test(arguments: [(AuthEvent.Kind.userDisabled, "UserDisabled"), (.userDeleted, "InvalidSession")])
     func `the streams of a user who is shut out end`(kind: AuthEvent.Kind, code: String) async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let ann = try await fixture.watch("Note", of: app, token: token("ann"))
         let bob = try await fixture.watch("Note", of: app, token: token("bob"))
         try await fixture.tell(kind, of: "ann", app: app)
@@ -152,7 +143,7 @@ import TriggerWorkers
 
     @Test func `the streams of an ended session end`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, _) = try await deployed(app)
+        let (fixture, _) = try await TriggersFixture.deployed(app)
         let session = ObjectId().hexString
         let client = try await fixture.watch("Note", of: app, token: try fixture.token(app, session: session))
         try await fixture.end(session, of: "ann", app: app)
@@ -161,7 +152,7 @@ import TriggerWorkers
 
     @Test func `the streams of an app end with its version, and with the app`() async throws {
         var app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let bearer = try await token("ann")
         let first = try await fixture.watch("Note", of: app, token: bearer)
         app.rules["Note"] = #"{"roles": [{"name": "none", "apply_when": {}, "read": false}]}"#
@@ -174,7 +165,7 @@ import TriggerWorkers
 
     @Test func `a client that doesn't read loses its stream, and no other is delayed`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let slow = try await fixture.watch("Note", of: app, token: token("ann"), receiveBuffer: 4096)
         let quick = try await fixture.watch("Note", of: app, token: token("bob"))
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
@@ -189,13 +180,9 @@ import TriggerWorkers
 
     @Test func `a worker that stops ends its streams first`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, _) = try await TriggersFixture.deployed(app)
         let worker = try await StoppableWorker(fixture.values)
-        let client = try await eventually("the second worker knows the app and the key") {
-            do { return try await fixture.watch("Note", of: app, token: token("ann"), port: worker.port) } catch {
-                return nil
-            }
-        }
+        let client = try await fixture.watchSoon(app, port: worker.port)
         let start = ContinuousClock.now
         let stopped = Task { try await worker.stop() }
         #expect(try await client.endCode() == "MaintenanceInProgress")

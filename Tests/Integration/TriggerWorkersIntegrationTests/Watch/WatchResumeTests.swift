@@ -10,15 +10,6 @@ import Testing
         "Note": #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#
     ]
 
-    private func deployed(_ app: TriggerApp) async throws -> (TriggersFixture, (String) async throws -> String) {
-        let fixture = try await TriggersFixture.shared()
-        try await fixture.deploy(app)
-        try await eventually("the signing key is known") {
-            try await fixture.call("known", app: app.id, token: try fixture.token(app)).status == 200
-        }
-        return (fixture, { try fixture.token(app, user: $0) })
-    }
-
     private func after(_ change: Document, _ name: String = "resumeAfter") throws -> String {
         let token = try #require(change["_id"]?["_data"]?.stringValue)
         return #""\#(name)": {"_data": "\#(token)"}"#
@@ -36,7 +27,7 @@ import Testing
     @Test(arguments: ["resumeAfter", "startAfter"])
     func `a resumed stream has what was missed, once, and then what is new`(name: String) async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         var last: Document = [:]
         do {
@@ -58,7 +49,7 @@ import Testing
 
     @Test func `a browser continues with the id of the last heartbeat`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         let first = try await fixture.watch("Note", of: app, token: token("ann"))
         try await first.waitForComments(2)
@@ -73,13 +64,9 @@ import Testing
 
     @Test func `streams that break again and again have each change of a document once, in order`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let worker = try await StoppableWorker(fixture.values)
-        _ = try await eventually("the second worker knows the app and the key") {
-            do { return try await fixture.watch("Note", of: app, token: token("ann"), port: worker.port) } catch {
-                return nil
-            }
-        }
+        _ = try await fixture.watchSoon(app, user: "ann", port: worker.port)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         let (documents, rounds) = (20, 30)
         let first = try await fixture.watch("Note", of: app, token: token("ann"))
@@ -131,7 +118,7 @@ import Testing
 
     @Test func `a resumed client has more than its queue takes, and a slow one holds up nobody`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         let first = try await fixture.watch("Note", of: app, token: token("ann"))
         try await first.waitForComments(2)
@@ -148,7 +135,7 @@ import Testing
 
     @Test func `a stream that can't be resumed says so`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         let first = try await fixture.watch("Note", of: app, token: token("ann"))
         _ = try await notes.insertOne(["_id": 1])
@@ -197,18 +184,14 @@ import Testing
 
     @Test func `limits of a worker's streams hold`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         var values = fixture.values
         values["watch.resume-messages"] = "5"
         values["watch.app-streams"] = "3"
         values["watch.streams"] = "4"
         let worker = try await StoppableWorker(values)
         let port = worker.port
-        let first = try await eventually("the second worker knows the app and the key") {
-            do { return try await fixture.watch("Note", of: app, token: token("ann"), port: port) } catch {
-                return nil
-            }
-        }
+        let first = try await fixture.watchSoon(app, user: "ann", port: port)
         try await first.waitForComments(2)
         let id = try #require(await first.lastId)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
@@ -217,34 +200,25 @@ import Testing
         #expect(try await late.endCode() == "ChangeStreamHistoryLost")
         var clients = [first]
         for user in ["bob", "cid"] {
-            clients.append(
-                try await eventually("the ended stream doesn't count any more") {
-                    do { return try await fixture.watch("Note", of: app, token: token(user), port: port) } catch {
-                        return nil
-                    }
-                })
+            // The ended stream counts for a while.
+            clients.append(try await fixture.watchSoon(app, user: user, port: port))
         }
         await #expect(throws: EventStreamError.self, "an app has three") {
             try await fixture.watch("Note", of: app, token: token("dan"), port: port)
         }
         let other = TriggerApp(rules: Self.rules)
         try await fixture.deploy(other)
-        clients.append(
-            try await eventually("the second worker knows the other app") {
-                do {
-                    return try await fixture.watch("Note", of: other, token: fixture.token(other), port: port)
-                } catch {
-                    return nil
-                }
-            })
+        clients.append(try await fixture.watchSoon(other, port: port))
         let third = TriggerApp(rules: Self.rules)
         try await fixture.deploy(third)
-        try await Task.sleep(for: .seconds(1))
-        do {
-            _ = try await fixture.watch("Note", of: third, token: fixture.token(third), port: port)
-            Issue.record("a worker has four")
-        } catch let error as EventStreamError {
-            #expect(error.description.contains("429"))
+        try await eventually("the worker knows the third app, and has four streams") {
+            do {
+                _ = try await fixture.watch("Note", of: third, token: fixture.token(third), port: port)
+                Issue.record("a worker has four")
+                return true
+            } catch let error as EventStreamError {
+                return error.description.contains("429")
+            }
         }
         clients = []
         try await worker.stop()
@@ -252,14 +226,10 @@ import Testing
 
     @Test func `streams for which most waits end when a worker's memory is used up`() async throws {
         let app = TriggerApp(rules: Self.rules)
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let worker = try await StoppableWorker(
             fixture.values.merging(["watch.memory": "1MiB", "watch.window": "64MiB"]) { $1 })
-        let quick = try await eventually("the second worker knows the app and the key") {
-            do { return try await fixture.watch("Note", of: app, token: token("bob"), port: worker.port) } catch {
-                return nil
-            }
-        }
+        let quick = try await fixture.watchSoon(app, user: "bob", port: worker.port)
         let slow = try await fixture.watch(
             "Note", of: app, token: token("ann"), port: worker.port, receiveBuffer: 4096)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)

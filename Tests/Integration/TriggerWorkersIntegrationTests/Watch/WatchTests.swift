@@ -14,18 +14,9 @@ import Testing
         {"roles": [{"name": "all", "apply_when": {}, "fields": {"name": {"read": true}, "note": {"read": false}}}]}
         """
 
-    private func deployed(_ app: TriggerApp) async throws -> (TriggersFixture, (String) async throws -> String) {
-        let fixture = try await TriggersFixture.shared()
-        try await fixture.deploy(app)
-        try await eventually("the signing key is known") {
-            try await fixture.call("known", app: app.id, token: try fixture.token(app)).status == 200
-        }
-        return (fixture, { try fixture.token(app, user: $0) })
-    }
-
     @Test func `a stream has the changes of a collection in MongoDB's form`() async throws {
         let app = TriggerApp(rules: ["Note": Self.everybody, "Other": Self.everybody])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let client = try EventStreamClient(port: fixture.port)
         let target = TriggersFixture.watchTarget(app, call: TriggersFixture.watchCall("Note"))
         let (status, head) = try await client.open(target + "&baas_at=" + token("ann"))
@@ -67,7 +58,7 @@ import Testing
 
     @Test func `a user gets the changes of what the rules let them read`() async throws {
         let app = TriggerApp(rules: ["Note": Self.owners])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let ann = try await fixture.watch("Note", of: app, token: token("ann"))
         let bob = try await fixture.watch("Note", of: app, token: token("bob"))
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
@@ -98,7 +89,7 @@ import Testing
 
     @Test func `hidden fields affect nothing that a stream has`() async throws {
         let app = TriggerApp(rules: ["Note": Self.named])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let client = try await fixture.watch("Note", of: app, token: token("ann"))
         let filtered = try await fixture.watch(
             "Note", #""filter": {"fullDocument.note": {"$exists": true}}"#, of: app, token: token("ann"))
@@ -120,7 +111,7 @@ import Testing
 
     @Test func `a filter matches the event, and ids choose documents`() async throws {
         let app = TriggerApp(rules: ["Note": Self.everybody])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let large = try await fixture.watch(
             "Note", #""filter": {"fullDocument.n": {"$gt": 5}}"#, of: app, token: token("ann"))
         let deletes = try await fixture.watch(
@@ -164,7 +155,7 @@ import Testing
                 """,
                 "data_sources/mongodb-atlas/Test/Note/schema.json": schema,
             ])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let client = try await fixture.watch("Note", of: app, token: token("ann"))
         let partition = Partition(text: "s:red")
         try await fixture.postgres.execute(
@@ -201,7 +192,7 @@ import Testing
 
     @Test func `changes too large for the topic are in the stream`() async throws {
         let app = TriggerApp(rules: ["Note": Self.everybody])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let clients = [
             try await fixture.watch("Note", of: app, token: token("ann")),
             try await fixture.watch("Note", of: app, token: token("bob")),
@@ -233,7 +224,7 @@ import Testing
                  "collection_name": "Member", "user_id_field": "user"}
                 """
             ])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let members = fixture.store.collection("Member", database: "Test", app: app.id)
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         _ = try await members.insertOne(["_id": 1, "user": "ann", "team": "red"])
@@ -270,7 +261,7 @@ import Testing
                  "arguments": ["%%root.owner", "%%user.id"]}}}, "read": true}]}
                 """
             ])
-        let (fixture, token) = try await deployed(app)
+        let (fixture, token) = try await TriggersFixture.deployed(app)
         let client = try await fixture.watch("Note", of: app, token: token("ann"))
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         _ = try await notes.insertMany([["_id": 1, "owner": "bob"], ["_id": 2, "owner": "ann"]])
