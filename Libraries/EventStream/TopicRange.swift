@@ -13,8 +13,7 @@ public final class TopicRange<Payload: EventPayload>: Sendable {
     /// - Throws: `KafkaError` when a setting is refused.
     public init(pool: String, kafka: KafkaConfiguration, logger: Logger) throws(KafkaError) {
         topic = Payload.topic.fullName(pool: pool)
-        consumer = try KafkaConsumer(
-            configuration: kafka, options: KafkaConsumerOptions(reportsEnds: true), logger: logger)
+        consumer = try KafkaConsumer(configuration: kafka, logger: logger)
     }
 
     /// The offsets between which each of the topic's partitions has messages at present.
@@ -27,16 +26,16 @@ public final class TopicRange<Payload: EventPayload>: Sendable {
         return bounds
     }
 
-    /// Reads until every partition's end is reached.
+    /// Reads until every partition's end is reached, or `handle` returns false.
     /// - Parameters:
     ///   - starts: the offset of the first message of each partition.
     ///   - ends: the offset after the last one, from `bounds`.
     ///   - patience: how long to wait for further messages.
-    ///   - handle: receives the messages, in order within each partition, and possibly some after the ends.
+    ///   - handle: receives the messages, in order within each partition, and possibly some after the ends; returns whether to read on.
     /// - Throws: `KafkaError`, `timedOut` when no message came for `patience`; what `handle` throws.
     public func read(
         from starts: [Int64], to ends: [Int64], patience: Duration = .seconds(10),
-        handle: ([RawEvent<Payload>]) async throws -> Void
+        handle: ([RawEvent<Payload>]) async throws -> Bool
     ) async throws {
         var unread: [Int32: Int64] = [:]
         var offsets: [KafkaTopicPartition: KafkaOffset] = [:]
@@ -54,7 +53,7 @@ public final class TopicRange<Payload: EventPayload>: Sendable {
                 unread[message.partition] = nil
             }
             if !batch.messages.isEmpty {
-                try await handle(batch.messages.map { RawEvent($0) })
+                if try await !handle(batch.messages.map { RawEvent($0) }) { return }
                 deadline = .now + patience
             } else if ContinuousClock.now > deadline {
                 throw KafkaError(.timedOut, "\(topic): no messages came for \(patience)", isRetriable: true)

@@ -71,8 +71,8 @@ struct ResumedWatches: WatchTargets {
         }
     }
 
-    /// Whether a client is still there.
-    var isWanted: Bool { members.values.contains { $0.watch.queue.end == nil } }
+    /// Whether a stream still takes what is read.
+    var isWanted: Bool { members.values.contains { !$0.isFull && $0.watch.queue.end == nil } }
 
     /// The place after the last change that a stream's queue has taken; `nil` for a stream that isn't among these.
     func reached(by watch: Watch) -> WatchPosition? { members[ObjectIdentifier(watch)]?.reached }

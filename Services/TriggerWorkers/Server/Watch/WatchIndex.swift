@@ -10,8 +10,6 @@ struct WatchIndex {
 
     private var apps: [ExactText: App] = [:]
 
-    var isEmpty: Bool { apps.isEmpty }
-
     var all: [Watch] { apps.values.flatMap { $0.collections.values.flatMap(\.values) } }
 
     mutating func insert(_ watch: Watch) {

@@ -16,8 +16,6 @@ final class WatchResumption: Service {
         let deadline: ContinuousClock.Instant
     }
 
-    private struct NobodyWaits: Error {}
-
     /// How long a client may need for half of its queue, and how long the brokers may be away.
     private static let patience = Duration.seconds(30)
     /// The messages a second that are read on average, so that clients can't keep a worker from its other work.
@@ -44,7 +42,7 @@ final class WatchResumption: Service {
     }
 
     /// Makes a stream have the changes from a position on. Its queue must hold back what is new since before the call.
-    func resume(_ watch: Watch, from: WatchPosition) { add([(watch, from)], at: .now) }
+    func resume(_ watch: Watch, from: WatchPosition) { add([(watch, from)]) }
 
     func run() async throws {
         do {
@@ -60,13 +58,13 @@ final class WatchResumption: Service {
         }
     }
 
-    private func add(_ streams: [(watch: Watch, from: WatchPosition)], at time: ContinuousClock.Instant) {
+    private func add(_ streams: [(watch: Watch, from: WatchPosition)]) {
         if streams.isEmpty { return }
         let deadline = ContinuousClock.now + Self.patience
         waiting.withLock { waiting in
             waiting += streams.map { Waiting(watch: $0.watch, from: $0.from, deadline: deadline) }
         }
-        alarm.set(time)
+        alarm.set()
     }
 
     /// Takes the streams whose queues have room. The others are asked again soon.
@@ -99,6 +97,7 @@ final class WatchResumption: Service {
             let range = try open()
             let result = await read(range, for: &left)
             await range.close()
+            // The pause that keeps the average rate; the streams of this reading have gone on already.
             try await Task.sleep(until: start + .seconds(Double(try result.get()) / Self.rate))
         } catch {
             try Task.checkCancellation()
@@ -124,11 +123,8 @@ final class WatchResumption: Service {
                 try await range.read(from: starts, to: targets.ends) { events in
                     feed.handle(events, for: &targets)
                     watches.relieve()
-                    guard targets.isWanted else { throw NobodyWaits() }
+                    return targets.isWanted
                 }
-            } catch is NobodyWaits {
-                streams = []
-                return .success(zip(targets.offsets, starts).reduce(0) { $0 + $1.0 - $1.1 })
             } catch {
                 for index in streams.indices {
                     streams[index].from = targets.reached(by: streams[index].watch) ?? streams[index].from
@@ -136,8 +132,8 @@ final class WatchResumption: Service {
                 throw error
             }
             streams = []
-            add(targets.finish(), at: .now)
-            return .success(zip(targets.ends, starts).reduce(0) { $0 + $1.0 - $1.1 })
+            add(targets.finish())
+            return .success(zip(targets.offsets, starts).reduce(0) { $0 + $1.0 - $1.1 })
         } catch {
             return .failure(error)
         }

@@ -37,9 +37,6 @@ final class Watches: Sendable {
         self.clock = clock
     }
 
-    /// Whether there are none.
-    var isEmpty: Bool { state.withLock { $0.index.isEmpty } }
-
     private var all: [Watch] { state.withLock { $0.index.all } }
 
     // MARK: Opening and closing
