@@ -48,8 +48,9 @@ enum BackupCommand {
         _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, to directory: String
     ) async throws -> BackupManifest {
         // Media are copied before and after the dump: objects that are removed meanwhile are in the first copy, new
-        // ones in the second.
-        if let files = media.files { try MediaCopy.run(from: files, to: BackupManifest.media(in: directory)) }
+        // ones in the second, which goes by what the dump refers to.
+        let copy = try media.files.map { try MediaCopy(from: $0, to: BackupManifest.media(in: directory)) }
+        try copy?.copyAll()
         var manifest = try await tool.postgres.withTransaction(isolation: .repeatableRead) { transaction in
             try await transaction.execute("set local idle_in_transaction_session_timeout = 0")
             let snapshot: String = try await transaction.query("select pg_export_snapshot()").only.decode(0)
@@ -58,11 +59,12 @@ enum BackupCommand {
                 try await PostgresDump(configuration).dump(
                     manifest.schemas, snapshot: snapshot, to: BackupManifest.dump(in: directory))
             }
-            if media.files == nil { try await writeInventory(transaction, to: BackupManifest.inventory(in: directory)) }
-            manifest.media.areCopied = media.files != nil
+            manifest.media.areCopied = copy != nil
+            let missing = try await writeInventory(
+                transaction, to: BackupManifest.inventory(in: directory), copying: copy)
+            if copy != nil { manifest.media.missing = missing }
             return manifest
         }
-        if let files = media.files { try MediaCopy.run(from: files, to: BackupManifest.media(in: directory)) }
         let size = try FileManager.default.attributesOfItem(atPath: BackupManifest.dump(in: directory))[.size] as? Int
         manifest.dumpBytes = size ?? 0
         manifest.dumpDigest = try FileDigest.sha256(of: BackupManifest.dump(in: directory))
@@ -94,24 +96,33 @@ enum BackupCommand {
             media: media, hasKeys: false)
     }
 
-    /// Writes the keys of the objects that the database refers to, one per line.
-    private static func writeInventory(_ transaction: PostgresTransaction, to file: String) async throws {
+    /// Writes the keys of the objects that the database refers to, one per line, and copies those that aren't copied yet.
+    /// - Returns: how many can't be copied, since they don't exist.
+    private static func writeInventory(
+        _ transaction: PostgresTransaction, to file: String, copying copy: MediaCopy?
+    ) async throws -> Int {
         let hasMedia: Bool = try await transaction.query("select to_regclass('partita.media_objects') is not null").only
             .decode(0)
-        guard hasMedia else { return }
+        guard hasMedia else { return 0 }
         guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: file)
         else { throw ToolError("\(file) can't be written") }
         defer { handle.closeFile() }
-        var last = ""
+        var last = "", missing = 0
         while true {
             let objects = try await transaction.query(
                 "select object from partita.media_objects where is_stored and object > $1 order by object limit 10000",
                 [.text(last)]
             ).decode(String.self)
-            guard let end = objects.last else { return }
+            guard let end = objects.last else { return missing }
             last = end
             try handle.write(contentsOf: Data((objects.joined(separator: "\n") + "\n").utf8))
+            guard let copy else { continue }
+            for name in objects where try !copy.copy(name) {
+                missing += 1
+                guard missing <= 10 else { continue }
+                Progress.line("\(copy.source)/\(name) doesn't exist, although a document refers to it")
+            }
         }
     }
 
@@ -128,6 +139,10 @@ enum BackupCommand {
         let objects = "\(manifest.media.objects) objects, \(manifest.media.bytes) bytes"
         if manifest.media.areCopied {
             Progress.line("media are in it: \(objects)")
+            if let missing = manifest.media.missing, missing > 0 {
+                Progress.line(
+                    "MEDIA ARE MISSING: \(missing) objects that \(directory)/media-objects.txt names don't exist")
+            }
         } else if manifest.media.objects > 0 {
             Progress.line(
                 "MEDIA ARE NOT IN IT: \(objects). \(media.advice); \(directory)/media-objects.txt has their names")

@@ -28,8 +28,10 @@ struct BackupManifest: Codable, Sendable {
     struct Media: Codable, Sendable {
         var objects: Int
         var bytes: Int
-        /// Whether the bytes are in `media/`; otherwise `media-objects.txt` lists them.
+        /// Whether the bytes are in `media/`. `media-objects.txt` lists the objects.
         var areCopied: Bool
+        /// How many of the objects didn't exist as files; `nil` when they aren't copied, and in backups of earlier versions.
+        var missing: Int?
     }
 
     static func dump(in directory: String) -> String { directory + "/database.dump" }

@@ -66,7 +66,7 @@ enum RestoreCommand {
             try await topics.check()
             if manifest.media.areCopied, let files = media.files {
                 try await Progress.step("copying media") {
-                    try MediaCopy.run(from: BackupManifest.media(in: directory), to: files)
+                    try MediaCopy(from: BackupManifest.media(in: directory), to: files).copyAll()
                 }
             }
             let former = try await formerEpoch(tool.postgres)

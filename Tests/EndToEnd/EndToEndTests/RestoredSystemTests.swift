@@ -123,6 +123,45 @@ extension EndToEnd {
             #expect(changed.output.contains("is damaged: its SHA-256 is "), "\(changed.output)")
         }
 
+        @Test func `a backup has every media file that a document refers to, and names those that don't exist`()
+            async throws
+        {
+            let system = try await RunningSystem.shared()
+            let app = "media-of-backup"
+            let names = (0..<300).map { "\(app)/\($0)/object" }
+            _ = try await system.query(
+                """
+                insert into partita.media_objects (app, digest, object, size, content_type, is_stored)
+                select '\(app)', n::text, '\(app)/' || n || '/object', 1, 'image/png', true from generate_series(0, 300) n
+                """)
+            let media = "\(system.directory)/media"
+            func store(_ name: String) throws {
+                let file = "\(media)/\(name)"
+                try FileManager.default.createDirectory(
+                    atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+                try Data([1]).write(to: URL(fileURLWithPath: file))
+            }
+            for name in names { try store(name) }
+            // A service stores other objects in folders of their own meanwhile.
+            let writing = Task {
+                for number in 0... {
+                    try store("\(app)/other \(number)/object")
+                    try await Task.sleep(for: .microseconds(200))
+                }
+            }
+            let backup = "\(system.directory)/backups/media"
+            let made = try await tool(["backup", backup], system)
+            writing.cancel()
+            _ = await writing.result
+            try FileManager.default.removeItem(atPath: "\(media)/\(app)")
+            _ = try await system.query("delete from partita.media_objects where app = '\(app)'")
+            #expect(made.status == .exited(0), "\(made.output)")
+            let gone = names.filter { !FileManager.default.fileExists(atPath: "\(backup)/media/\($0)") }
+            #expect(gone.isEmpty)
+            #expect(made.output.contains("\(app)/300/object doesn't exist"), "\(made.output)")
+            #expect(made.output.contains("MEDIA ARE MISSING: 1 objects"), "\(made.output)")
+        }
+
         // MARK: The documented commands
 
         /// Runs the line of `Deploy/README.md` that begins with this text, with the test's backup directory.

@@ -236,8 +236,9 @@ final class MediaFixture: Sendable {
 
     /// The files that hold these bytes.
     func files(of picture: [UInt8]) -> [String] {
-        let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
-        return names.filter { $0.contains(SHA256.hex(picture)) }
+        let digest = SHA256.hex(picture)
+        let folder = "\(directory)/\(app)/\(digest.prefix(2))"
+        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasPrefix(digest) } ?? []
     }
 
     func events(of id: String) -> [MediaEvent] { events.withLock { $0.filter { $0.documentKey == .string(id) } } }
