@@ -12,9 +12,11 @@ public final class JavaScriptVirtualMachine {
 
     /// - Parameter memoryLimit: the resident memory of this process, in bytes, beyond which a script is ended.
     public init(memoryLimit: Int = .max) {
-        // The default signal-based traps don't interrupt loops in native code: a script beyond its limit ran for up to 10 s. The
-        // variable is read at the first use of the engine.
+        // Variables are read at the first use of the engine. The default signal-based traps don't interrupt loops in native code: a
+        // script beyond its limit ran for up to 10 s.
         setenv("JSC_usePollingTraps", "true", 1)
+        // With WebAssembly, there would be memory that is shared, on which `Atomics.wait` stops the thread without using CPU time.
+        setenv("JSC_useWasm", "false", 1)
         group = JSContextGroupCreate()
         watchdog = Watchdog(group: group, memoryLimit: memoryLimit)
     }

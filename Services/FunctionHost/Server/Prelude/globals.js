@@ -12,5 +12,3 @@ const globals = {
   global: () => globalThis, fetch: () => missing({}, "globalThis", ["fetch"]).fetch,
 };
 for (const name of Object.keys(globals)) lazyProperty(globalThis, name, globals[name]);
-// It would stop the thread, which other calls share, without using CPU time.
-missing(Atomics, "Atomics", ["wait"]);
