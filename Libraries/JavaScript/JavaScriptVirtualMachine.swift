@@ -17,6 +17,8 @@ public final class JavaScriptVirtualMachine {
         setenv("JSC_usePollingTraps", "true", 1)
         // With WebAssembly, there would be memory that is shared, on which `Atomics.wait` stops the thread without using CPU time.
         setenv("JSC_useWasm", "false", 1)
+        // Nobody inspects a context, and each one would be registered for it.
+        JSRemoteInspectorSetInspectionEnabledByDefault(false)
         group = JSContextGroupCreate()
         watchdog = Watchdog(group: group, memoryLimit: memoryLimit)
     }
