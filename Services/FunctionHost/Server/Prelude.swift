@@ -1,14 +1,14 @@
 /// The JavaScript that every context starts with. It is a function of the host's function, defines the globals of App Services'
 /// functions, and returns what the host calls: `run`, `answer`, `fire`, `unhandled` and `check`.
 ///
-/// Each request has a context of its own, so what is there from the beginning is little. The other files are the bodies of closures that
-/// run when something of them is first used.
+/// Each request has a context of its own, so what is there from the beginning is little. The rest is a closure that is run when something
+/// of it is first used, and most of its files are the bodies of such closures again.
 enum Prelude {
     /// Its source name in stacks, which no function of an app has.
     static let name = "(partita)"
 
     static let source: String = {
-        let beginning = [PackageResources.core_js, PackageResources.ejson_js, PackageResources.context_js]
+        let rest = [PackageResources.errors_js, PackageResources.ejson_js, PackageResources.contents_js]
         let parts = [
             ("octets", PackageResources.bytes_js), ("bson", PackageResources.bson_js),
             ("requests", PackageResources.http_js), ("bulk", PackageResources.bulk_js),
@@ -17,10 +17,17 @@ enum Prelude {
             ("modules", PackageResources.modules_js), ("web", PackageResources.web_js),
             ("output", PackageResources.output_js), ("timers", PackageResources.timing_js),
         ]
-        let end = [PackageResources.globals_js, PackageResources.run_js]
-        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+        let end = [PackageResources.globals_js, PackageResources.ending_js]
         let texts =
-            beginning.map(text) + parts.map { "const \($0.0) = lazily(() => {\n\(text($0.1))\n});" } + end.map(text)
+            [text(PackageResources.core_js), text(PackageResources.context_js)]
+            + [part("parts", rest.map(text) + parts.map { part($0.0, [text($0.1)]) } + end.map(text))]
+            + [text(PackageResources.run_js)]
         return "(function (host) {\n\"use strict\";\n" + texts.joined(separator: "\n") + "\n})"
     }()
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func part(_ name: String, _ texts: [String]) -> String {
+        "const \(name) = lazily(() => {\n\(texts.joined(separator: "\n"))\n});"
+    }
 }

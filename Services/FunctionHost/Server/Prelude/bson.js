@@ -118,9 +118,9 @@ const types = {
 const BSON = lazily(() => {
   const names = ["ObjectId", "Binary", "UUID", "Int32", "Double", "Long", "Decimal128", "Timestamp", "BSONRegExp", "MinKey", "MaxKey"];
   const all = {};
-  for (const name of names) lazyProperty(all, name, types[name], true);
-  lazyProperty(all, "ObjectID", types.ObjectId, true);
-  lazyProperty(all, "Int64", types.Long, true);
+  lazyProperties(all, names, name => types[name](), true);
+  lazyProperties(all, ["ObjectID"], types.ObjectId, true);
+  lazyProperties(all, ["Int64"], types.Long, true);
   return all;
 });
 return { make, types, BSON };

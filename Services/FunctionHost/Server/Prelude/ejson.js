@@ -42,7 +42,10 @@ function fromEJSON(value) {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
     const type = elementType(value), elements = value.map(fromEJSON);
-    if (type) elements[typesOf] = type;
+    if (type) {
+      elements[typesOf] = type;
+      hasTypes = true;
+    }
     return elements;
   }
   const keys = Object.keys(value);
@@ -59,7 +62,10 @@ function fromEJSON(value) {
     if (key === "__proto__") Object.defineProperty(value, key, { value: converted, enumerable: true, writable: true, configurable: true });
     else value[key] = converted;
   }
-  if (types) value[typesOf] = types;
+  if (types) {
+    value[typesOf] = types;
+    hasTypes = true;
+  }
   return value;
 }
 const writeDouble = value => ({ $numberDouble: Object.is(value, -0) ? "-0.0" : String(value) });

@@ -1,4 +1,4 @@
-// The globals besides the language's, each made when it is first used.
+// The globals besides the language's, by their names: each is made when it is first used.
 const fromTimers = name => timers()[name], fromWeb = name => web()[name], fromModules = name => modules()[name], fromInside = name => inside()[name];
 const fromNode = module => name => name === module ? modules().loadGlobal(module) : modules().loadGlobal(module)[name];
 const fromURL = fromNode("url"), fromUtil = fromNode("util");
@@ -8,7 +8,5 @@ const globals = {
   setTimeout: fromTimers, setInterval: fromTimers, setImmediate: fromTimers, clearTimeout: fromTimers, clearInterval: fromTimers, clearImmediate: fromTimers,
   atob: fromInside, btoa: fromInside, queueMicrotask: () => body => { Promise.resolve().then(body); },
   Buffer: fromNode("buffer"), URL: fromURL, URLSearchParams: fromURL, TextEncoder: fromUtil, TextDecoder: fromUtil, process: fromNode("process"),
-  __default: fromModules, __named: fromModules, __import: fromModules, __all: fromModules,
   global: () => globalThis, fetch: () => missing({}, "globalThis", ["fetch"]).fetch,
 };
-for (const name of Object.keys(globals)) lazyProperty(globalThis, name, globals[name]);

@@ -245,4 +245,6 @@ const __all = (exports, module) => {
     if (name !== "default" && !Object.hasOwn(exports, name)) Object.defineProperty(exports, name, { enumerable: true, get: () => module[name] });
   }
 };
-return { require: requireFrom("/", undefined), loadGlobal: name => loadModule(resolve(name, "/"), undefined), withoutImports, __default, __named, __import, __all };
+const fromSyntax = { __default, __named, __import, __all };
+lazyProperties(globalThis, Object.keys(fromSyntax), name => fromSyntax[name], false);
+return { require: requireFrom("/", undefined), loadGlobal: name => loadModule(resolve(name, "/"), undefined), withoutImports };

@@ -1,57 +1,49 @@
-// What the host calls.
-function seedRandom(seed) {
-  let state = seed >>> 0 || 1;  // mulberry32
-  Math.random = () => {
-    state = state + 0x6d2b79f5 | 0;
-    let t = Math.imul(state ^ state >>> 15, 1 | state);
-    t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t;
-    return ((t ^ t >>> 14) >>> 0) / 4294967296;
-  };
-}
-// The clock of a repeatable run advances with its readings, by a millisecond per thousand, so that a loop that waits for a time
-// ends.
-function freezeClock(start) {
-  let readings = 0;
-  const now = () => start + Math.floor(readings++ / 1000), RealDate = Date;
-  globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, self) => Reflect.construct(target, args.length ? args : [now()], self === globalThis.Date ? target : self),
-    apply: () => new RealDate(now()).toString(),
-    get: (target, key) => key === "now" ? now : target[key],
-  });
-}
-function done(value) { host("done", value === undefined ? "" : JSON.stringify(toEJSON(value)) ?? ""); }
-function fail(error) { host("failed", JSON.stringify(output().describe(error))); }
-// - textOfArguments: Extended JSON, or JSON if `kind` has "plain".
-// - seed, now: of a run that must be repeatable; otherwise empty.
-// - kind: has "response" for a function that gets an object for its response as the last argument.
-function run(name, textOfArguments, textOfContext, kind, seed, now) {
-  if (seed !== "") {
-    isRepeatable = true;
-    seedRandom(Number(seed));
-  }
-  if (now !== "") freezeClock(Number(now));
-  given = lazily(() => fromEJSON(JSON.parse(textOfContext)));
+// What the host calls. See `begin` for the parameters.
+async function run(name, textOfArguments, textOfContext, kind, seed, now) {
+  given = lazily(() => parts().fromEJSON(JSON.parse(textOfContext)));
   root = name;
-  globalThis.context = contextOf(name);
+  const context = globalThis.context = makeContext(name);
   try {
-    let args = JSON.parse(textOfArguments);
-    if (!kind.includes("plain")) args = fromEJSON(args);
-    const response = kind.includes("response") ? new (responses().Response)() : undefined;
-    if (response) args.push(response);
-    const finish = result => {
-      try { done(response ? { result, response: response.document() } : result); } catch (error) { fail(error); }
-    };
-    Promise.resolve(load(name)(...args)).then(result => isSettled(result) ? finish(result) : settled(result).then(finish, fail), fail);
+    const isUsual = kind === "plain " && seed === "" && now === "";
+    const { args, response } = isUsual ? { args: JSON.parse(textOfArguments) } : parts().begin(textOfArguments, kind, seed, now);
+    const result = await load(name, context)(...args);
+    if (response === undefined && result === undefined) host("done", "");
+    else if (response === undefined && !hasTypes && isPlain(result, 0)) host("done", JSON.stringify(result));
+    else parts().end(result, response);
   } catch (error) {
-    fail(error);
+    parts().fail(error);
   }
 }
-// The engine calls this for a promise that was rejected and that nothing waits for.
-function unhandled(_, reason) {
-  const failure = output().describe(reason);
-  host("log", "error", `an operation that isn't awaited failed: ${failure.message}`, failure.stack ?? "");
+// Whether a value's JSON is its Extended JSON, too, with numbers that are read as JavaScript's are written, and nothing in it is to be
+// awaited. It asks for what most results consist of only.
+function isPlain(value, depth) {
+  switch (typeof value) {
+    case "string": case "boolean": return true;
+    case "number": return value === (value | 0) ? value !== 0 || 1 / value > 0 : value % 1 !== 0 && value - value === 0;
+    case "object": break;
+    default: return false;
+  }
+  if (value === null) return true;
+  if (depth > 100 || typeof value.then === "function") return false;
+  if (Array.isArray(value)) {
+    if (value.toJSON !== undefined) return false;
+    for (let index = 0; index < value.length; index++) { if (!isPlain(value[index], depth + 1)) return false; }
+    return true;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype || typeof value.toEJSON === "function") return false;
+  const keys = Object.keys(value);
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index];
+    if (key[0] === "$" || !isPlain(value[key], depth + 1)) return false;
+  }
+  return true;
 }
+lazyProperties(globalThis, [
+  "BSON", "EJSON", "console", "utils", "require", "structuredClone", "AbortController", "AbortSignal", "Event", "EventTarget", "performance",
+  "setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate", "atob", "btoa", "queueMicrotask",
+  "Buffer", "URL", "URLSearchParams", "TextEncoder", "TextDecoder", "process", "global", "fetch",
+], name => parts().globals[name](name), false);
 return {
-  run, unhandled, answer: (...words) => effects().answer(...words), fire: id => timers().fire(id),
-  check: (name, source) => host("compile", "function", name, modules().withoutImports(source)),
+  run, unhandled: (...words) => parts().unhandled(...words), answer: (...words) => parts().answer(...words), fire: id => parts().fire(id),
+  check: (name, source) => parts().check(name, source),
 };

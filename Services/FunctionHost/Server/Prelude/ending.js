@@ -1,0 +1,52 @@
+// How a run begins and ends that needs more than `run` itself has.
+function seedRandom(seed) {
+  let state = seed >>> 0 || 1;  // mulberry32
+  Math.random = () => {
+    state = state + 0x6d2b79f5 | 0;
+    let t = Math.imul(state ^ state >>> 15, 1 | state);
+    t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t;
+    return ((t ^ t >>> 14) >>> 0) / 4294967296;
+  };
+}
+// The clock of a repeatable run advances with its readings, by a millisecond per thousand, so that a loop that waits for a time
+// ends.
+function freezeClock(start) {
+  let readings = 0;
+  const now = () => start + Math.floor(readings++ / 1000), RealDate = Date;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args, self) => Reflect.construct(target, args.length ? args : [now()], self === globalThis.Date ? target : self),
+    apply: () => new RealDate(now()).toString(),
+    get: (target, key) => key === "now" ? now : target[key],
+  });
+}
+// - textOfArguments: Extended JSON, or JSON if `kind` has "plain".
+// - seed, now: of a run that must be repeatable; otherwise empty.
+// - kind: has "response" for a function that gets an object for its response as the last argument.
+function begin(textOfArguments, kind, seed, now) {
+  if (seed !== "") {
+    isRepeatable = true;
+    seedRandom(Number(seed));
+  }
+  if (now !== "") freezeClock(Number(now));
+  let args = JSON.parse(textOfArguments);
+  if (!kind.includes("plain")) args = fromEJSON(args);
+  const response = kind.includes("response") ? new (responses().Response)() : undefined;
+  if (response) args.push(response);
+  return { args, response };
+}
+function end(result, response) {
+  if (isSettled(result)) done(result, response); else settled(result).then(result => done(result, response)).catch(fail);
+}
+function done(result, response) {
+  const value = response ? { result, response: response.document() } : result;
+  host("done", value === undefined ? "" : JSON.stringify(toEJSON(value)) ?? "");
+}
+function fail(error) { host("failed", JSON.stringify(output().describe(error))); }
+// The engine calls this for a promise that was rejected and that nothing waits for.
+function unhandled(_, reason) {
+  const failure = output().describe(reason);
+  host("log", "error", `an operation that isn't awaited failed: ${failure.message}`, failure.stack ?? "");
+}
+const answer = (...words) => effects().answer(...words), fire = id => timers().fire(id);
+const check = (name, source) => host("compile", "function", name, modules().withoutImports(source));
+return { fromEJSON, contents, compile, globals, begin, end, fail, unhandled, answer, fire, check };
