@@ -58,6 +58,8 @@ public final class JavaScriptContext {
     /// JavaScriptCore may use a class on any thread.
     private nonisolated(unsafe) static let hostClass: JSClassRef? = {
         var definition = kJSClassDefinitionEmpty
+        // Otherwise each context would have a prototype of its own for it.
+        definition.attributes = JSClassAttributes(kJSClassAttributeNoAutomaticPrototype)
         definition.callAsFunction = { context, function, _, count, arguments, exception in
             guard let context, let raw = JSObjectGetPrivate(function) else { return nil }
             let box = Unmanaged<Box>.fromOpaque(raw).takeUnretainedValue()
@@ -87,19 +89,19 @@ public final class JavaScriptContext {
     }
 
     /// Evaluates a source whose value is a function, and calls that with a function that calls the host. It returns an object with the
-    /// functions that `call` calls from then on; scripts have access to none of these.
+    /// functions that `call` calls from then on; scripts have access to none of these. Its time and memory are neither limited nor counted
+    /// for the context.
     public func begin(
         with source: JavaScriptSource, host: @escaping ([String]) -> Answer
     ) throws(JavaScriptError) {
-        var entries: JSObjectRef?
-        try enter(source.name) { exception in
-            guard let function = JSScriptEvaluate(context, source.script, nil, &exception) else { return nil }
+        var exception: JSValueRef?
+        var value: JSValueRef?
+        if let function = JSScriptEvaluate(context, source.script, nil, &exception) {
             let arguments = Kept([object(of: host)], in: context)
-            let value = call(function, arguments, &exception)
-            if let value, JSValueIsObject(context, value) { entries = JSValueToObject(context, value, nil) }
-            return value
+            value = call(function, arguments, &exception)
         }
-        guard let entries else {
+        if exception != nil { throw error(exception, source: source.name, code: .exception) }
+        guard let value, JSValueIsObject(context, value), let entries = JSValueToObject(context, value, nil) else {
             throw JavaScriptError(code: .engine, message: "\(source.name) returns no object")
         }
         JSValueProtect(context, entries)

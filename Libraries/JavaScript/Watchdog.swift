@@ -45,7 +45,11 @@ final class Watchdog {
         deadline = start + budget
         verdict = nil
         arm()
-        defer { deadline = .infinity }
+        defer {
+            deadline = .infinity
+            // Otherwise the engine would read the clock at each entry that isn't watched, too.
+            JSContextGroupClearExecutionTimeLimit(group)
+        }
         let result = body()
         let before = resident
         resident = Self.residentBytes()
@@ -85,9 +89,12 @@ final class Watchdog {
         guard memoryFile >= 0 else { return 0 }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { buffer in
             let count = pread(memoryFile, buffer.baseAddress, buffer.count, 0)
-            guard count > 0 else { return 0 }
-            let words = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
-            return words.count > 1 ? (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+            guard count > 0, let space = buffer.prefix(count).firstIndex(of: UInt8(ascii: " ")) else { return 0 }
+            // The second number. It is read in each step of a script, so without making texts of it.
+            let digits = buffer[(space + 1)..<count].prefix { $0 != UInt8(ascii: " ") }
+            return digits.reduce(0) { $0 &* 10 &+ Int($1 &- UInt8(ascii: "0")) } * pageSize
         }
     }
+
+    private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 }

@@ -48,8 +48,7 @@ final class FunctionRun {
         self.connection = connection
         let context = realm.context
         self.context = context
-        preparation = context.cpuTime
-        context.cpuLimit = preparation + min(call.cpuLimit, call.sharedLimit ?? .infinity)
+        context.cpuLimit = min(call.cpuLimit, call.sharedLimit ?? .infinity)
         realm.holder.run = self
     }
 
@@ -59,14 +58,10 @@ final class FunctionRun {
         sources = []
         context = nil
         connection = nil
-        preparation = 0
         result = .failure(failure)
     }
 
-    /// The CPU time in seconds that the context's preparation took before the call.
-    private let preparation: Double
-
-    var cpuTime: Double { (context?.cpuTime ?? 0) - preparation }
+    var cpuTime: Double { context?.cpuTime ?? 0 }
 
     /// The bytes by which the process's memory grew in its steps.
     var memoryGrowth: Int { context?.memoryGrowth ?? 0 }
@@ -171,7 +166,7 @@ final class FunctionRun {
     }
 
     /// Something of the run leaves the process: it can't start again elsewhere any more.
-    private func leaveTrace() { context?.cpuLimit = preparation + call.cpuLimit }
+    private func leaveTrace() { context?.cpuLimit = call.cpuLimit }
 
     private func effect(_ words: [String]) {
         guard words.count == 5, let ordinal = Int64(words[0]) else { return }
