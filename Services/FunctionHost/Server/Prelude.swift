@@ -8,7 +8,7 @@ enum Prelude {
     static let name = "(partita)"
 
     static let source: String = {
-        let rest = [PackageResources.errors_js, PackageResources.ejson_js, PackageResources.contents_js]
+        let rest = [PackageResources.parts_js, PackageResources.ejson_js, PackageResources.contents_js]
         let parts = [
             ("octets", PackageResources.bytes_js), ("bson", PackageResources.bson_js),
             ("requests", PackageResources.http_js), ("bulk", PackageResources.bulk_js),
@@ -20,14 +20,11 @@ enum Prelude {
         let end = [PackageResources.globals_js, PackageResources.ending_js]
         let texts =
             [text(PackageResources.core_js), text(PackageResources.context_js)]
-            + [part("parts", rest.map(text) + parts.map { part($0.0, [text($0.1)]) } + end.map(text))]
-            + [text(PackageResources.run_js)]
+            + ["function makeParts() {"] + rest.map(text)
+            + parts.map { "const \($0.0) = lazily(() => {\n\(text($0.1))\n});" } + end.map(text)
+            + ["}", text(PackageResources.run_js)]
         return "(function (host) {\n\"use strict\";\n" + texts.joined(separator: "\n") + "\n})"
     }()
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    private static func part(_ name: String, _ texts: [String]) -> String {
-        "const \(name) = lazily(() => {\n\(texts.joined(separator: "\n"))\n});"
-    }
 }

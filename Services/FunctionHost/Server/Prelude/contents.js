@@ -1,3 +1,4 @@
+const given = lazily(() => fromEJSON(JSON.parse(textOfContext)));
 // What is in the context of a function, by its names there.
 function contents(function_) {
   const effect = (...request) => effects().asking(function_)(...request), http = lazily(() => effects().makeHTTP(effect));

@@ -1,13 +1,14 @@
 // `context`: the app as a function sees it.
-let given = () => ({}), root = "", ordinal = 0, isRepeatable = false;
+let textOfContext = "{}", root = "", ordinal = 0, isRepeatable = false;
 // Whether an object was read that has types of numbers: see `typesOf`.
 let hasTypes = false;
 
 // The context of one function. A function that always runs as the system also does so when another function calls it.
 const contextNames = ["functions", "runningAsSystem", "services", "values", "app", "environment", "request", "user", "http"];
 function makeContext(name) {
-  const context = {}, contents = lazily(() => parts().contents(name));
-  lazyProperties(context, contextNames, name => contents()[name](), true);
+  const context = {};
+  let contents;
+  lazyProperties(context, contextNames, key => (contents ??= parts().contents(name))[key](), true);
   return context;
 }
 const loaded = Object.create(null);

@@ -49,4 +49,4 @@ function unhandled(_, reason) {
 }
 const answer = (...words) => effects().answer(...words), fire = id => timers().fire(id);
 const check = (name, source) => host("compile", "function", name, modules().withoutImports(source));
-return { fromEJSON, contents, compile, globals, begin, end, fail, unhandled, answer, fire, check };
+return { contents, compile, globals, begin, end, fail, unhandled, answer, fire, check };

@@ -1,6 +1,6 @@
 // What the host calls. See `begin` for the parameters.
-async function run(name, textOfArguments, textOfContext, kind, seed, now) {
-  given = lazily(() => parts().fromEJSON(JSON.parse(textOfContext)));
+async function run(name, textOfArguments, givenContext, kind, seed, now) {
+  textOfContext = givenContext;
   root = name;
   const context = globalThis.context = makeContext(name);
   try {

@@ -1,3 +1,8 @@
+// What is made once, when it is first used.
+const lazily = make => {
+  let made;
+  return () => made ??= make();
+};
 // Methods of App Services that aren't supported throw an error that says so, instead of "not a function".
 const missing = (target, path, names) => {
   for (const name of names) target[name] = () => { throw new Error(`${path}.${name} is not supported`); };
