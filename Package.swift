@@ -276,7 +276,7 @@ let testTargets: [Target] = [
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
     .target(
-        name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
+        name: "Vectors", dependencies: ["Czlib", "DocumentModel"], path: "Tests/Vectors",
         exclude: ["Cases", "README.md", "Realm", "Reference", "operators.json", "schemas.json"],
         swiftSettings: settings),
     tests("Unit", "DocumentSchemaTests", ["DocumentModel", "DocumentSchema", "Vectors"]),
@@ -295,7 +295,7 @@ let testTargets: [Target] = [
     tests("Unit", "SyncEngineTests", ["DocumentModel", "Simulation", "SyncEngine"]),
     tests("Unit", "AWSSigningTests", ["AWSSigning"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
-    tests("Unit", "RealmSyncTests", ["Czlib", "DocumentModel", "RealmSync", "SyncEngine"]),
+    tests("Unit", "RealmSyncTests", ["Czlib", "DocumentModel", "RealmSync", "SyncEngine", "Vectors"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(

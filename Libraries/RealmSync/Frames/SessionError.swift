@@ -73,6 +73,12 @@ public struct SessionError: Hashable, Sendable {
             self.table = table
             self.key = ChangesetEncoder.bytes(of: key, strings)
         }
+
+        public init(reason: String, _ object: ObjectKey) {
+            var builder = ChangesetBuilder()
+            let key = builder.key(object.id)
+            self.init(reason: reason, table: object.table, key: key, strings: builder.changeset.strings)
+        }
     }
 
     public var code: RealmErrorCode

@@ -13,8 +13,15 @@ public struct ServerHistory: Sendable {
         public let clientVersion: UInt64
         /// When it was made, in milliseconds since 2015.
         public let originTimestamp: UInt64
-        /// The changeset as it is applied at this place.
+        /// The changeset as it is applied at this place; empty when nothing is left of it.
         public let bytes: [UInt8]
+
+        public init(fileIdent: UInt64, clientVersion: UInt64, originTimestamp: UInt64, bytes: [UInt8]) {
+            self.fileIdent = fileIdent
+            self.clientVersion = clientVersion
+            self.originTimestamp = originTimestamp
+            self.bytes = bytes
+        }
     }
 
     /// What is kept of a client.
@@ -47,6 +54,30 @@ public struct ServerHistory: Sendable {
         self.baseVersion = baseVersion
         self.limits = limits
         self.budget = budget
+    }
+
+    /// A part of a history that is kept elsewhere, as one client sees it.
+    /// - Parameters:
+    ///   - baseVersion: The version before the first entry.
+    ///   - entries: All from there on; those that aren't for the client have no bytes.
+    ///   - clientVersion: The newest version of the client in the history up to `baseVersion`.
+    ///   - acknowledged: The version up to which the client has the history.
+    ///   - reciprocal: What others have done in the form that differs for the client, by version.
+    public init(
+        baseVersion: UInt64, entries: [Entry], client ident: UInt64, clientVersion: UInt64, acknowledged: UInt64 = 0,
+        reciprocal: [UInt64: [UInt8]] = [:], limits: ChangesetLimits = ChangesetLimits(),
+        budget: Int = Transformer.defaultBudget
+    ) {
+        self.init(baseVersion: baseVersion, limits: limits, budget: budget)
+        self.entries = entries
+        var client = Client()
+        client.base = acknowledged
+        client.reciprocal = reciprocal
+        client.integrated = [(baseVersion, clientVersion)]
+        for (offset, entry) in entries.enumerated() where entry.fileIdent == ident {
+            client.integrated.append((baseVersion + 1 + UInt64(offset), entry.clientVersion))
+        }
+        clients[ident] = client
     }
 
     /// The newest version.

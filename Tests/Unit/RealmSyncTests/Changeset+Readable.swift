@@ -1,5 +1,6 @@
 import DocumentModel
 import RealmSync
+import Vectors
 
 /// Instructions as the vectors print them.
 extension Changeset {

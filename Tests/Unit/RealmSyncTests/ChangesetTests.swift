@@ -2,6 +2,7 @@ import DocumentModel
 import RealmSync
 import SyncEngine
 import Testing
+import Vectors
 
 struct ChangesetTests {
     @Test func `changesets are read and written as realm-core does`() throws {

@@ -2,6 +2,7 @@ import DocumentModel
 import RealmSync
 import SyncEngine
 import Testing
+import Vectors
 
 struct ClientFrameTests {
     private static func vectors(_ direction: String) throws -> [Document] {

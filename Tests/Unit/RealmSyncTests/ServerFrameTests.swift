@@ -1,6 +1,7 @@
 import DocumentModel
 import RealmSync
 import Testing
+import Vectors
 
 struct ServerFrameTests {
     @Test func `what the server sends is written as the client reads it`() throws {

@@ -1,6 +1,7 @@
 import DocumentModel
 import RealmSync
 import Testing
+import Vectors
 
 struct ServerHistoryTests {
     @Test func `sessions of several clients take the course they take with realm-core`() throws {

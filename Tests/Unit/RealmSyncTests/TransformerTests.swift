@@ -2,6 +2,7 @@ import DocumentModel
 import RealmSync
 import SyncEngine
 import Testing
+import Vectors
 
 struct TransformerTests {
     /// A side of a vector.

@@ -1,16 +1,16 @@
 import Czlib
-import DocumentModel
+public import DocumentModel
 import Foundation
 
 /// The files under `Tests/Vectors/Realm`: one JSON object a line, compressed.
-enum RealmVectors {
-    private static let root = URL(fileURLWithPath: #filePath).appending(path: "../../../Vectors/Realm")
+public enum RealmVectors {
+    private static let root = URL(fileURLWithPath: #filePath).appending(path: "../Realm")
         .standardizedFileURL
 
     struct Unreadable: Error { let name: String }
 
     /// The lines of a file.
-    static func lines(_ name: String) throws -> [ArraySlice<UInt8>] {
+    public static func lines(_ name: String) throws -> [ArraySlice<UInt8>] {
         guard let file = gzopen(root.appending(path: name).path, "rb") else { throw Unreadable(name: name) }
         defer { gzclose(file) }
         var bytes: [UInt8] = [], chunk = [UInt8](repeating: 0, count: 1 << 18)
@@ -24,7 +24,7 @@ enum RealmVectors {
     }
 
     /// The objects of a file.
-    static func objects(_ name: String) throws -> [Document] {
+    public static func objects(_ name: String) throws -> [Document] {
         try lines(name).map { line in
             guard let document = try ExtendedJSON.parse(Array(line)).documentValue else { throw Unreadable(name: name) }
             return document
@@ -34,27 +34,27 @@ enum RealmVectors {
 
 extension Document {
     /// The bytes of a field in hexadecimal.
-    func bytes(_ name: String) -> [UInt8] { self[name]?.stringValue.map(hexBytes) ?? [] }
+    public func bytes(_ name: String) -> [UInt8] { self[name]?.stringValue.map(hexBytes) ?? [] }
 
-    func documents(_ name: String) -> [Document] { self[name]?.arrayValue?.compactMap(\.documentValue) ?? [] }
+    public func documents(_ name: String) -> [Document] { self[name]?.arrayValue?.compactMap(\.documentValue) ?? [] }
 
     /// The bytes of an array's texts in hexadecimal.
-    func byteArrays(_ name: String) -> [[UInt8]] {
+    public func byteArrays(_ name: String) -> [[UInt8]] {
         self[name]?.arrayValue?.compactMap { $0.stringValue.map(hexBytes) } ?? []
     }
 
-    func integer(_ name: String) -> Int64 { self[name]?.int64Value ?? 0 }
+    public func integer(_ name: String) -> Int64 { self[name]?.int64Value ?? 0 }
 }
 
 /// The bytes of a text in hexadecimal.
-func hexBytes(_ text: String) -> [UInt8] {
+public func hexBytes(_ text: String) -> [UInt8] {
     func digit(_ byte: UInt8) -> UInt8 { byte < 0x3A ? byte - 0x30 : byte - 0x57 }
     let digits = Array(text.utf8)
     return stride(from: 0, to: digits.count - 1, by: 2).map { digit(digits[$0]) << 4 | digit(digits[$0 + 1]) }
 }
 
 /// The text of bytes in hexadecimal.
-func hexText(_ bytes: some Sequence<UInt8>) -> String {
+public func hexText(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

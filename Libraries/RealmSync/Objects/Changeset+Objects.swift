@@ -1,0 +1,26 @@
+extension Changeset {
+    /// The objects that the changeset creates, changes or erases.
+    /// - Throws: ``ApplyError`` for names that aren't UTF-8, and keys that no object has.
+    public func objects() throws(ApplyError) -> Set<ObjectKey> {
+        var texts = ChangesetTexts(strings), keys: Set<ObjectKey> = []
+        for instruction in instructions {
+            switch instruction {
+            case .createObject(let table, let key), .eraseObject(let table, let key):
+                keys.insert(try texts.key(table, key))
+            case .edit(let path, _): keys.insert(try texts.key(path.table, path.key))
+            case .addTable, .eraseTable, .addColumn, .eraseColumn: break
+            }
+        }
+        return keys
+    }
+
+    /// Whether it erases classes or properties.
+    public var erasesSchema: Bool {
+        instructions.contains {
+            switch $0 {
+            case .eraseTable, .eraseColumn: true
+            default: false
+            }
+        }
+    }
+}
