@@ -208,13 +208,13 @@ let services: [Target] =
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "Czlib", "DocumentModel", "DocumentStore",
             "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
-            "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "ServiceBootstrap",
+            "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "RealmSync", "ServiceBootstrap",
             "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
-        ])
+        ], embedding: ["Migrations"])
     + service(
         "TriggerWorkers", executable: "trigger-workers",
         [
@@ -398,8 +398,8 @@ let testTargets: [Target] = [
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "Kafka",
             "Lifecycle", "Logging",
-            "Metrics", "Postgres", "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
-            "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
+            "Metrics", "Postgres", "Presence", "RealmSync", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
+            "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",

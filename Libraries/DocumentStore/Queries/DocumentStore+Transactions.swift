@@ -33,6 +33,18 @@ extension DocumentStore {
         }
     }
 
+    /// Runs `body` in a transaction in which each document is written at most once, and nothing is read: so the documents are written together
+    /// at its end. Otherwise it is as ``withTransaction(app:lifetime:beforeCommit:_:)``.
+    public func withIndependentWrites<R: Sendable>(
+        app: String, beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
+    ) async throws -> R {
+        do {
+            return try await run(app: app, flushes: false, beforeCommit: beforeCommit, body)
+        } catch let error as PostgresError where error.isUniqueViolation {
+            throw await translated(error)
+        }
+    }
+
     /// - Parameter flushes: whether later statements read what earlier ones wrote.
     func run<R: Sendable>(
         app: String, flushes: Bool, lifetime: Duration = DocumentStore.transactionLifetime,

@@ -89,6 +89,10 @@ public enum SyncGatewayServer {
         context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
+        let realm = RealmHub(store: engines.store, apps: engines.apps, logger: logger)
+        context.router.webSocket("/api/client/v2.0/app/:app/realm-sync") {
+            try sessions.admitRealm($0, hub: realm)
+        }
         let ruleHosts = FunctionHostPool(
             configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration),
             loop: context.loops.next(),
@@ -117,7 +121,7 @@ public enum SyncGatewayServer {
             sessions: sessions, readiness: readiness, logger: logger)
         readiness.set(LeaseWatch.name, .notReady("no heartbeat of permissions yet"))
         return [
-            engines.service(migrations: [GatewayRegistry.migrations], servesUsers: true) {
+            engines.service(migrations: [GatewayRegistry.migrations, RealmTables.migrations], servesUsers: true) {
                 [
                     grants, committer, relay, changes, ruleHosts,
                     grantChanges, presenceChanges, presence, watch, epoch, heads,

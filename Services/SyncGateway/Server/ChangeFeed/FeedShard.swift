@@ -9,7 +9,7 @@ final class FeedShard: @unchecked Sendable {
     let loop: EventLoop
     let expiries: ExpiryWheel
     private let feed: ChangeFeed
-    private var subscribers: [PartitionKey: [PartitionSubscription]] = [:]
+    private var subscribers: [PartitionKey: [any FeedFollower]] = [:]
 
     init(loop: EventLoop, feed: ChangeFeed) {
         self.loop = loop
@@ -17,7 +17,7 @@ final class FeedShard: @unchecked Sendable {
         self.feed = feed
     }
 
-    func attach(_ subscription: PartitionSubscription, to key: PartitionKey) {
+    func attach(_ subscription: any FeedFollower, to key: PartitionKey) {
         loop.assertInLoop()
         if subscribers[key] == nil { feed.open(key, for: self) }
         subscription.slot = subscribers[key, default: []].count
@@ -25,7 +25,7 @@ final class FeedShard: @unchecked Sendable {
     }
 
     /// Moves the last subscription into the free slot, so that the cost doesn't grow with the number of subscribers.
-    func detach(_ subscription: PartitionSubscription, from key: PartitionKey) {
+    func detach(_ subscription: any FeedFollower, from key: PartitionKey) {
         loop.assertInLoop()
         guard let slot = subscription.slot, var list = subscribers.removeValue(forKey: key) else { return }
         subscription.slot = nil

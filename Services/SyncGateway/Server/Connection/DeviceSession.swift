@@ -13,7 +13,7 @@ import WebSocket
 /// subscription for each open partition.
 ///
 /// `@unchecked Sendable`: confined to the loop of its socket. Asynchronous work runs in tasks that prefer that loop.
-final class DeviceSession: @unchecked Sendable {
+final class DeviceSession: GatewaySession, @unchecked Sendable {
     let context: GatewayContext
     let shard: FeedShard
     let app: String
@@ -342,7 +342,7 @@ final class DeviceSession: @unchecked Sendable {
     }
 
     /// How long a device may take to receive what was queued before a revocation, in milliseconds.
-    private static let drainTime: UInt64 = 1000
+    static let drainTime: UInt64 = 1000
 
     /// Calls back when the kernel has taken everything that is queued, or the connection was reset: immediately when the queue is
     /// empty, and after at most `drainTime`.

@@ -8,9 +8,9 @@ import WebSocket
 
 /// Admits devices once the feeds that they depend on are positioned, and closes their connections when the gateway stops.
 final class SessionHall: Sendable {
-    private let context: GatewayContext
+    let context: GatewayContext
     private let shards: [ObjectIdentifier: FeedShard]
-    private let configuration: WebSocketConfiguration
+    let configuration: WebSocketConfiguration
     private let state = Locked(State())
 
     /// The component's name in the service's readiness.
@@ -18,7 +18,7 @@ final class SessionHall: Sendable {
 
     private struct State {
         var isOpen = false
-        var sessions: [ObjectIdentifier: DeviceSession] = [:]
+        var sessions: [ObjectIdentifier: any GatewaySession] = [:]
     }
 
     /// - Parameter presenceTTL: the time within which a device without a network must be detected; it is pinged at a third of it.
@@ -41,28 +41,43 @@ final class SessionHall: Sendable {
     /// - Throws: `HTTPError`: 503 while the gateway starts or stops, 400 without the subprotocol.
     func admit(_ request: HTTPRequest) throws -> HTTPResponse {
         let app = try request.parameters.require("app")
-        guard state.withLock({ $0.isOpen }) else {
-            throw HTTPError(503, code: "Unavailable", "the gateway isn't ready; try again")
-        }
+        try requireOpen()
         guard request.webSocketSubprotocols.contains(SyncProtocolVersion.name) else {
             throw HTTPError(
                 400, code: "BadRequest", "this endpoint speaks the WebSocket subprotocol \(SyncProtocolVersion.name)")
         }
+        let shard = try shard(of: request)
+        return .webSocket(subprotocol: SyncProtocolVersion.name, configuration: configuration) { [self] socket in
+            let session = DeviceSession(socket, app: app, shard: shard, context: context) { [weak self] session in
+                self?.leave(session)
+            }
+            enter(session) { session.start() }
+        }
+    }
+
+    func requireOpen() throws(HTTPError) {
+        guard state.withLock({ $0.isOpen }) else {
+            throw HTTPError(503, code: "Unavailable", "the gateway isn't ready; try again")
+        }
+    }
+
+    func shard(of request: HTTPRequest) throws(HTTPError) -> FeedShard {
         guard let shard = shards[ObjectIdentifier(request.loop)] else {
             throw HTTPError(500, code: "InternalServerError", "the connection is on no loop of the gateway")
         }
-        return .webSocket(subprotocol: SyncProtocolVersion.name, configuration: configuration) { [self] socket in
-            let session = DeviceSession(socket, app: app, shard: shard, context: context) { [weak self] session in
-                self?.state.withLock { $0.sessions[ObjectIdentifier(session)] = nil }
-            }
-            let isOpen = state.withLock { state in
-                state.sessions[ObjectIdentifier(session)] = session
-                return state.isOpen
-            }
-            session.start()
-            if !isOpen { session.shutDown() }  // the shutdown began after the check above
-        }
+        return shard
     }
+
+    func enter(_ session: any GatewaySession, start: () -> Void) {
+        let isOpen = state.withLock { state in
+            state.sessions[ObjectIdentifier(session)] = session
+            return state.isOpen
+        }
+        start()
+        if !isOpen { session.shutDown() }  // the shutdown began after the check before the upgrade
+    }
+
+    func leave(_ session: any GatewaySession) { state.withLock { $0.sessions[ObjectIdentifier(session)] = nil } }
 
     /// The gateway's lease has expired, or is valid again.
     func leaseChanged() { forEach { $0.leaseChanged() } }
@@ -74,7 +89,7 @@ final class SessionHall: Sendable {
     func shutOutChanged() { forEach { $0.shutOutChanged() } }
 
     /// Calls `body` for each session, on its loop.
-    private func forEach(_ body: @escaping @Sendable (DeviceSession) -> Void) {
+    private func forEach(_ body: @escaping @Sendable (any GatewaySession) -> Void) {
         let sessions = state.withLock { Array($0.sessions.values) }
         for (_, sessions) in Dictionary(grouping: sessions, by: { ObjectIdentifier($0.shard.loop) }) {
             // One task per loop, not per session: sessions end all the time, and each end checks all connections.

@@ -14,7 +14,7 @@ import WebSocket
 /// One partition that a device has open: performs the actions of the subscription's state machine.
 ///
 /// `@unchecked Sendable`: confined to the loop of its session.
-final class PartitionSubscription: @unchecked Sendable {
+final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     let partition: Partition
     /// Its index in the shard's list of subscriptions.
     var slot: Int?

@@ -1,0 +1,244 @@
+import AccessTokens
+import DocumentModel
+import EventLoop
+import Foundation
+import Logging
+import Presence
+import RealmSync
+import SyncEngine
+import WebSocket
+
+/// A connection of a client with the Realm SDKs, whose user the request has shown. It carries a session for each partition.
+///
+/// `@unchecked Sendable`: confined to the loop of its socket.
+final class RealmConnection: GatewaySession, @unchecked Sendable {
+    let context: GatewayContext
+    let hub: RealmHub
+    let shard: FeedShard
+    let app: String
+    let claims: TokenClaims
+    let id = UUID().uuidString.lowercased()
+    private let socket: WebSocket
+    private let version: Int
+    private var sessions: [UInt64: RealmSession] = [:]
+    private var place: UserConnections.Place?
+    private var isPresent = false
+    private var throttle: FrameThrottle?
+    private var tokenTimer: LoopTimer?
+    private var drainTimer: LoopTimer?
+    private var waitsForDrain: [() -> Void] = []
+    private let onEnd: (RealmConnection) -> Void
+
+    init(
+        _ socket: WebSocket, version: Int, app: String, claims: TokenClaims, shard: FeedShard, hub: RealmHub,
+        context: GatewayContext, onEnd: @escaping (RealmConnection) -> Void
+    ) {
+        self.socket = socket
+        self.version = version
+        self.app = app
+        self.claims = claims
+        self.shard = shard
+        self.hub = hub
+        self.context = context
+        self.onEnd = onEnd
+    }
+
+    var loop: EventLoop { socket.loop }
+    var isOpen: Bool { socket.isOpen }
+
+    // MARK: The beginning
+
+    func start() {
+        GatewayMetrics.connections.increment()
+        socket.onClose = { [self] _ in ended() }
+        place = context.connections.take(app: app, user: claims.user)
+        guard place != nil else { return socket.close(.tryAgainLater, reason: "too many connections of the user") }
+        let sender = Sender.number(app: app, user: claims.user)
+        socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
+        let throttle = FrameThrottle(socket, budget: context.frameTime) { [self] in resumeReading() }
+        throttle.sender = sender
+        self.throttle = throttle
+        socket.onHandled = { throttle.charge($0) }
+        socket.onDrain = { [self] in drained() }
+        socket.mayFlush = { [self] in context.lease.isValid }
+        socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
+        socket.allow(messagesOf: Self.maximumMessageBytes, from: context.frames, of: sender)
+        setPresent(true)
+        let lifetime = claims.expiresAt * 1000 - context.wallTime
+        let timer = LoopTimer(loop) { [self] in socket.close(Self.tokenExpired, reason: "the access token has expired")
+        }
+        timer.start(ms: UInt64(max(1, lifetime)))
+        tokenTimer = timer
+    }
+
+    /// A message of a client has at most 16 MiB of changesets, and its line.
+    static let maximumMessageBytes = (16 << 20) + (64 << 10)
+    /// The client gets a new access token and connects again.
+    private static let tokenExpired = WebSocketCloseCode(rawValue: 4001)
+    /// The client signs the user out.
+    private static let userDisabled = WebSocketCloseCode(rawValue: 4002)
+
+    private func setPresent(_ isPresent: Bool, keepsLease: Bool = false) {
+        guard isPresent != self.isPresent else { return }
+        self.isPresent = isPresent
+        let member = PresenceMember(app: app, user: claims.user, device: claims.device)
+        if isPresent { context.presence.join(member) } else { context.presence.leave(member, keepsLease: keepsLease) }
+    }
+
+    // MARK: Messages
+
+    private func received(_ opcode: WebSocketFrame.Opcode, _ bytes: UnsafeRawBufferPointer) {
+        do {
+            guard opcode == .binary else { throw FrameError(.badSyntax, at: 0, "messages are binary") }
+            try handle(try ClientFrame(Array(bytes)))
+        } catch let error as FrameError {
+            fail(error.code, error.message)
+        } catch {
+            fail(.otherError, "the message could not be handled")
+        }
+    }
+
+    private func handle(_ frame: ClientFrame) throws(FrameError) {
+        switch frame {
+        case .bind(let bind):
+            guard bind.session > 0, sessions[bind.session] == nil else {
+                throw FrameError(.reuseOfSessionIdent, at: 0, "the session's number is in use")
+            }
+            guard sessions.count < context.limits.subscriptions else {
+                throw FrameError(
+                    .otherError, at: 0, "a connection has at most \(context.limits.subscriptions) sessions")
+            }
+            let session = RealmSession(bind, connection: self)
+            sessions[bind.session] = session
+            session.start()
+        case .ident(let ident): try session(ident.session).identify(ident)
+        case .upload(let upload): try session(upload.session).upload(upload)
+        case .mark(let number, let request): try session(number).mark(request)
+        case .unbind(let number):
+            try session(number).unbind()
+            sessions[number] = nil
+        case .ping(let timestamp, _): send(.pong(timestamp: timestamp))
+        case .error(let number, let code, let json):
+            context.logger.notice(
+                "a Realm client can't go on",
+                metadata: [
+                    "connection.id": "\(id)", "error.code": "\(code)",
+                    "error": "\(String(decoding: json.prefix(1000), as: UTF8.self))",
+                ])
+            sessions[number]?.stop()
+        }
+    }
+
+    private func session(_ number: UInt64) throws(FrameError) -> RealmSession {
+        guard let session = sessions[number] else {
+            throw FrameError(.badSessionIdent, at: 0, "the connection has no session \(number)")
+        }
+        return session
+    }
+
+    func send(_ frame: ServerFrame) {
+        guard let bytes = frame.encoded(version: version, deflate: ZlibStream.deflate) else { return }
+        socket.send(WebSocketFrame(.binary, bytes))
+    }
+
+    /// An error of the connection, which ends it.
+    func fail(_ code: RealmErrorCode, _ message: String) {
+        context.logger.debug(
+            "a Realm client is refused",
+            metadata: ["connection.id": "\(id)", "error.code": "\(code.rawValue)", "error": "\(message)"])
+        GatewayMetrics.refusals["realm-\(code.rawValue)"].increment()
+        send(.error(session: 0, SessionError(code, message, action: .protocolViolation, triesAgain: false)))
+        socket.close(.policyViolation, reason: "\(code.rawValue)")
+    }
+
+    // MARK: Flow
+
+    /// Whether another download may be queued.
+    var hasRoom: Bool { socket.queuedBytes <= context.downloads.window }
+
+    /// The bytes of uploads that wait to be integrated.
+    private var waitingBytes = 0
+    private static let maximumWaitingBytes = 32 << 20
+
+    func uploadWaits(_ bytes: Int) {
+        waitingBytes += bytes
+        if waitingBytes > Self.maximumWaitingBytes { socket.pauseReading() }
+    }
+
+    func uploadEnded(_ bytes: Int) {
+        waitingBytes -= bytes
+        resumeReading()
+    }
+
+    /// Integrating what the client has uploaded has taken this time.
+    func charge(_ time: Duration) { throttle?.charge(time) }
+
+    private func resumeReading() {
+        if waitingBytes <= Self.maximumWaitingBytes, throttle?.isPaused != true { socket.resumeReading() }
+    }
+
+    private func drained() {
+        releaseWaiting()
+        for session in sessions.values { session.wake() }
+    }
+
+    /// Calls back when everything that is queued has left, or the connection was reset.
+    func whenDrained(_ body: @escaping () -> Void) {
+        guard socket.queuedBytes > 0 else { return body() }
+        waitsForDrain.append(body)
+        guard drainTimer == nil else { return }
+        drainTimer = LoopTimer(loop) { [self] in socket.terminate() }
+        drainTimer?.start(ms: DeviceSession.drainTime)
+    }
+
+    private func releaseWaiting() {
+        drainTimer?.close()
+        drainTimer = nil
+        let waiting = waitsForDrain
+        waitsForDrain = []
+        for body in waiting { body() }
+    }
+
+    // MARK: The gateway
+
+    func leaseChanged() {
+        if socket.queuedBytes > 0, !context.lease.isValid { return socket.terminate() }
+        for session in sessions.values { session.wake() }
+    }
+
+    func shutOutChanged() {
+        guard socket.isOpen else { return }
+        switch context.access.shutOut.reason(claims) {
+        case nil: break
+        case .disabled, .deleted: socket.close(Self.userDisabled, reason: "the account is disabled or deleted")
+        case .sessionEnded: socket.close(Self.tokenExpired, reason: "the session has ended")
+        }
+    }
+
+    func shutDown() { socket.close(.serviceRestart, reason: "unavailable") }
+
+    /// The client has another connection.
+    func drop() { socket.terminate() }
+
+    private func ended() {
+        GatewayMetrics.connections.decrement()
+        if socket.queuedBytes > 0 { socket.terminate() }
+        tokenTimer?.close()
+        tokenTimer = nil
+        for session in sessions.values { session.stop() }
+        sessions = [:]
+        throttle?.close()
+        throttle = nil
+        releaseWaiting()
+        setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
+        if let place { context.connections.release(place) }
+        place = nil
+        onEnd(self)
+        // The callbacks retain this connection.
+        socket.onMessage = nil
+        socket.onHandled = nil
+        socket.onDrain = nil
+        socket.onQuiet = nil
+        socket.onClose = nil
+    }
+}

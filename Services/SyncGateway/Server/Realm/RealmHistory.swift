@@ -1,0 +1,300 @@
+import DocumentModel
+import DocumentStore
+import EventLoop
+import Logging
+import Postgres
+import RealmSync
+import SyncEngine
+
+/// The history of one partition: takes what clients with the Realm SDKs upload, and what others do to its documents.
+///
+/// Documents are the truth. What a client uploads is merged with the history and written to the documents in one transaction; what others
+/// write to them is appended to the history as changesets of the server, as soon as anybody looks. An object of the history that differs
+/// from its document is always brought back to it.
+final class RealmHistory: Sendable {
+    let key: PartitionKey
+    let store: DocumentStore
+    let tables: RealmTables
+    let classes: RealmClasses
+    let logger: Logger
+    private let tail = Locked(RealmTail())
+    /// One change of the history at a time; other gateways are noticed by the version.
+    private let gate = FairGate<ExactText>(places: 1, waiting: 10_000)
+
+    init(key: PartitionKey, store: DocumentStore, classes: RealmClasses, logger: Logger) {
+        self.key = key
+        self.store = store
+        self.classes = classes
+        self.logger = logger
+        tables = RealmTables(client: store.client)
+    }
+
+    /// Milliseconds since 2015, the epoch of the SDKs.
+    static func time(_ milliseconds: Int64) -> Int64 { max(0, milliseconds - 1_420_070_400_000) }
+
+    private func deployed() throws(RealmRefusal) -> RealmClasses.Deployed {
+        guard let deployed = classes.classes(of: key.app) else { throw RealmRefusal.notSynced }
+        return deployed
+    }
+
+    private func alone<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+        try await gate.enter(ExactText(key.partition.text), isCounted: false)
+        defer { gate.leave(ExactText(key.partition.text)) }
+        return try await body()
+    }
+
+    // MARK: What others do
+
+    /// Something may have happened: the next ``catchUp()`` looks.
+    func changed() { _ = tail.withLock { $0.request() } }
+
+    /// Appends what others have done to documents since ``changed()`` was called last. Those who call it at the same time share that.
+    func catchUp() async throws -> RealmTables.Standing {
+        let request = tail.withLock { $0.standing == nil ? $0.request() : $0.lastRequest }
+        return try await alone {
+            if let standing = tail.withLock({ $0.standing(for: request) }) { return standing }
+            return try await read()
+        }
+    }
+
+    private func read() async throws -> RealmTables.Standing {
+        let (request, end) = tail.withLock { ($0.lastRequest, $0.end) }
+        // Not on the loop: what it compares may be much.
+        let standing = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await absorb() }
+        var new: [RealmTables.Entry] = []
+        if let end, end < standing.version {
+            new = try await tables.entries(of: key, after: end, bytes: Self.downloadBytes)
+        } else if end == nil, standing.version > 0 {
+            new = try await tables.entries(of: key, after: standing.version - 1)
+        }
+        tail.withLock { $0.take(standing, new, for: request) }
+        return standing
+    }
+
+    /// The bytes of changesets that are read at once.
+    static let downloadBytes = 1 << 20
+
+    /// The entries after a version, or the first of them.
+    func entries(after version: Int64) async throws -> [RealmTables.Entry] {
+        if let known = tail.withLock({ $0.entries(after: version) }) { return Array(known) }
+        return try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
+    }
+
+    /// How often a change is begun anew when another gateway was faster.
+    private static let attempts = 10
+
+    private func absorb() async throws -> RealmTables.Standing {
+        for _ in 0..<Self.attempts {
+            do {
+                let deployed = try deployed(), (known, head) = try await tables.standing(of: key)
+                if let known, known.version > 0, known.revision == head, try isUpToDate(known.schema, deployed) {
+                    return known
+                }
+                if known == nil { try await tables.begin(key) }
+                let standing = known ?? .init(version: 0, base: 0, revision: EpochHistory.beginning, schema: [])
+                return try await absorb(after: try await upToDate(standing, deployed), deployed)
+            } catch RealmRefusal.busy { continue }
+        }
+        throw RealmRefusal.busy
+    }
+
+    private func isUpToDate(_ schema: [UInt8], _ deployed: RealmClasses.Deployed) throws -> Bool {
+        if schema == deployed.schemaBytes { return true }
+        return try Self.schema(schema).includes(deployed.schema)
+    }
+
+    static func schema(_ bytes: [UInt8]) throws -> ObjectSchema {
+        var objects = PartitionObjects()
+        try objects.apply(try RealmSync.Changeset(bytes))
+        return objects.schema
+    }
+
+    private func entry(_ changeset: RealmSync.Changeset, at version: Int64) -> RealmTables.Entry {
+        RealmTables.Entry(
+            version: version, salt: RealmTables.Entry.salt(), file: 1, clientVersion: 0,
+            originTime: Self.time(store.clock.now()), audience: nil, bytes: changeset.encoded())
+    }
+
+    /// The history with the classes that the app has. What the app doesn't have any more stays; what it has differently ends the
+    /// history, and clients begin anew.
+    private func upToDate(
+        _ standing: RealmTables.Standing, _ deployed: RealmClasses.Deployed
+    ) async throws -> RealmTables.Standing {
+        let known = standing.version == 0 ? ObjectSchema() : try Self.schema(standing.schema)
+        if standing.version > 0, known.includes(deployed.schema) { return standing }
+        let joined = known.joined(with: deployed.schema)
+        let changeset = (joined ?? deployed.schema).changeset()
+        var next = standing
+        next.schema = changeset.encoded()
+        next.version += 1
+        if joined == nil {
+            logger.notice(
+                "the classes of a partition have changed; its Realm clients begin anew",
+                metadata: ["app": "\(key.app)", "partition.id": "\(key.partition)"])
+            next.revision = EpochHistory.beginning
+            // A version that no client has.
+            next.base = standing.version + 1
+            next.version = next.base + 1
+        }
+        let addition = RealmTables.Addition(
+            isReset: joined == nil, entries: [entry(changeset, at: next.version)], absorbed: next)
+        try await add(addition, from: standing.version)
+        return next
+    }
+
+    private func add(_ addition: RealmTables.Addition, from former: Int64) async throws {
+        try await store.client.withTransaction { transaction in
+            guard try await tables.add(addition, to: key, from: former, in: transaction) else {
+                throw RealmRefusal.busy
+            }
+        }
+    }
+
+    private func absorb(
+        after known: RealmTables.Standing, _ deployed: RealmClasses.Deployed
+    ) async throws -> RealmTables.Standing {
+        guard let (history, head) = try await store.epochHistories(of: [key])[key] else {
+            throw DocumentStoreError(.corruptRow, "no epoch")
+        }
+        let schema = try Self.schema(known.schema)
+        var standing = known, from = history.resumePoint(for: known.revision, head: head).revision
+        // What is read as a whole doesn't tell what was deleted; until its end, the history isn't further than it was.
+        let isWhole = from.number == 0
+        var gone = isWhole ? try await tables.objectKeys(of: key) : []
+        while true {
+            let read = try await store.catchUp(
+                app: key.app, partition: key.partition, from: from, user: "", device: "", counts: false)
+            var changes = changes(of: read.entries, schema, deployed)
+            gone.subtract(changes.filter { $0.object != nil }.map(\.key))
+            if read.isFinal { changes += gone.map { ($0, nil) } }
+            if read.isFinal || !isWhole { standing.revision = read.to }
+            let former = standing.version
+            let addition = try await addition(of: changes, schema, to: &standing)
+            try await add(addition, from: former)
+            if read.isFinal { return standing }
+            from = read.to
+        }
+    }
+
+    private func changes(
+        of entries: [CatchUp.Entry], _ schema: ObjectSchema, _ deployed: RealmClasses.Deployed
+    ) -> [(key: ObjectKey, object: Document?)] {
+        entries.compactMap { entry in
+            guard let table = deployed.classes[ExactText(entry.collection)],
+                let id = Value(idText: entry.idText).flatMap({ ObjectKey.Id($0) })
+            else { return nil }
+            let key = ObjectKey(table: table, id: id)
+            guard let body = entry.body else { return (key, nil) }
+            do {
+                return try schema.object(of: try ExtendedJSON.parseDocument(body), table: table)
+            } catch {
+                logger.notice(
+                    "a document isn't sent to Realm clients: it doesn't fit its class",
+                    metadata: ["app": "\(self.key.app)", "class": "\(table)", "error": "\(error)"])
+                return (key, nil)
+            }
+        }
+    }
+
+    private func addition(
+        of changes: [(key: ObjectKey, object: Document?)], _ schema: ObjectSchema,
+        to standing: inout RealmTables.Standing
+    ) async throws -> RealmTables.Addition {
+        var objects = PartitionObjects(schema: schema, objects: try await tables.objects(changes.map(\.key), of: key))
+        let changeset = objects.change(changes)
+        var addition = RealmTables.Addition()
+        if !changeset.instructions.isEmpty {
+            standing.version += 1
+            addition.entries = [entry(changeset, at: standing.version)]
+            for (key, object) in changes { addition.objects[key] = .some(object) }
+        }
+        addition.absorbed = standing
+        return addition
+    }
+
+    // MARK: What a client does
+
+    /// How far a client has looked at its own changes, and up to which version it had the history then. What it has looked at is
+    /// acknowledged with its last changeset, also if there was nothing to upload in it.
+    struct Progress: Sendable {
+        var clientVersion: Int64
+        var serverVersion: Int64
+    }
+
+    /// What came of an upload.
+    struct Integration: Sendable {
+        /// The newest version of the client that is in the history, and the version of the history that it is based on.
+        var clientVersion: Int64
+        var uploadBase: Int64
+        /// The writes that were refused and are undone.
+        var refused: [SessionError.CompensatingWrite] = []
+        /// The processor time that deciding it took, about.
+        var work = Duration.zero
+    }
+
+    /// Merges what a client has uploaded with the history, and writes it to the documents.
+    /// - Throws: ``RealmRefusal`` of what can't be integrated at all; errors of the store.
+    func integrate(
+        _ uploads: [UploadedChangeset], upTo progress: Progress, of file: Int64, by user: String, mayWrite: Bool
+    ) async throws -> Integration {
+        try await alone {
+            var rest = uploads[...], mayWrite = mayWrite, isOneByOne = false, refusal: String?
+            var integration = Integration(clientVersion: 0, uploadBase: 0), attempts = 0
+            while !rest.isEmpty {
+                let size = isOneByOne ? 1 : rest.count
+                do {
+                    let plan = try await UploadPlan.make(
+                        Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file,
+                        try await absorb(), in: self,
+                        refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
+                    try await commit(plan, by: user)
+                    integration.clientVersion = plan.file.clientVersion
+                    integration.uploadBase = plan.file.uploadBase
+                    integration.refused += plan.refused
+                    integration.work += plan.work
+                    rest = rest.dropFirst(size)
+                    (attempts, refusal) = (0, nil)
+                } catch RealmRefusal.busy where attempts < Self.attempts {
+                    attempts += 1
+                } catch let error as PostgresError where error.sqlstate == "PT403" && mayWrite {
+                    mayWrite = false
+                } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
+                    // Which changeset it is shows when they are committed one by one; and what another one has inserted since the
+                    // history was up to date isn't refused any more once it is again.
+                    if size == 1, attempts > 0 { refusal = error.message }
+                    (isOneByOne, attempts) = (true, attempts + 1)
+                }
+            }
+            changed()
+            return integration
+        }
+    }
+
+    private func commit(_ plan: UploadPlan, by user: String) async throws {
+        if plan.addition.entries.isEmpty { return }
+        let key = key, tables = tables, writes = plan.writes, addition = plan.addition, former = plan.formerVersion
+        try await store.withIndependentWrites(app: key.app) { transaction in
+            if !writes.isEmpty {
+                _ = try await transaction.query(
+                    "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
+                    [
+                        .text(key.app), .textArray([key.partition.text]), .textArray([user]),
+                        .int8Array([Int64(writes.count)]),
+                    ])
+            }
+            guard try await tables.add(addition, to: key, from: former, in: transaction) else {
+                throw RealmRefusal.busy
+            }
+        } _: { session in
+            for write in writes { try await write.perform(in: session) }
+        }
+    }
+}
+
+extension DocumentStoreError {
+    /// Whether the store refuses a document, so that it will do so again.
+    fileprivate var isAboutDocument: Bool {
+        [.duplicateKey, .schemaViolation, .documentTooLarge, .badId, .badUpdate, .badValue, .notSupported].contains(
+            code)
+    }
+}

@@ -1,0 +1,77 @@
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventLoop
+import Logging
+
+/// The histories that this gateway's Realm clients have open, each once.
+final class RealmHub: Sendable {
+    private struct State {
+        var histories: [PartitionKey: Open] = [:]
+        /// The session that has a client file.
+        var files: [FileKey: RealmSession] = [:]
+    }
+
+    private struct Open {
+        let history: RealmHistory
+        var sessions: [ObjectIdentifier: RealmSession] = [:]
+    }
+
+    private struct FileKey: Hashable {
+        let partition: PartitionKey
+        let file: Int64
+    }
+
+    private let store: DocumentStore
+    private let classes: RealmClasses
+    private let logger: Logger
+    private let state = Locked(State())
+
+    init(store: DocumentStore, apps: AppDirectory, logger: Logger) {
+        self.store = store
+        classes = RealmClasses(apps: apps)
+        self.logger = logger
+    }
+
+    /// The partition's history, which is kept as long as a session has it open.
+    func open(_ key: PartitionKey, by session: RealmSession) -> RealmHistory {
+        state.withLock { state in
+            if state.histories[key] == nil {
+                state.histories[key] = Open(
+                    history: RealmHistory(key: key, store: store, classes: classes, logger: logger))
+            }
+            state.histories[key]?.sessions[ObjectIdentifier(session)] = session
+            return state.histories[key]?.history
+        } ?? RealmHistory(key: key, store: store, classes: classes, logger: logger)
+    }
+
+    func close(_ key: PartitionKey, by session: RealmSession) {
+        state.withLock { state in
+            state.histories[key]?.sessions[ObjectIdentifier(session)] = nil
+            if state.histories[key]?.sessions.isEmpty == true { state.histories[key] = nil }
+            state.files = state.files.filter { $0.value !== session }
+        }
+    }
+
+    /// Gives a client file to a session. If a session of another connection has it, the client has lost that connection.
+    /// - Returns: false if another session of the same connection has it.
+    func take(_ file: Int64, of key: PartitionKey, for session: RealmSession) -> Bool {
+        let place = FileKey(partition: key, file: file)
+        let (former, isTaken) = state.withLock { state -> (RealmSession?, Bool) in
+            let former = state.files[place]
+            if let former, former !== session, former.hasSameConnection(as: session) { return (nil, true) }
+            state.files[place] = session
+            return (former, false)
+        }
+        if let former, former !== session { former.loop.execute { former.dropConnection() } }
+        return !isTaken
+    }
+
+    /// A session has added to a partition's history: the others send it.
+    func grown(_ key: PartitionKey, by session: RealmSession) {
+        let others = state.withLock { state in
+            state.histories[key].map { Array($0.sessions.values) } ?? []
+        }
+        for other in others where other !== session { other.loop.execute { other.wake() } }
+    }
+}

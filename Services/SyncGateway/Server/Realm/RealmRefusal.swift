@@ -1,0 +1,25 @@
+import RealmSync
+
+/// Why something of a Realm client isn't taken.
+enum RealmRefusal: Error {
+    /// The app doesn't sync, or isn't deployed.
+    case notSynced
+    /// Another gateway changes the history.
+    case busy
+    /// The client's file or its history isn't the server's: it has to begin anew.
+    case reset(RealmErrorCode, String)
+    /// The client's classes aren't the app's.
+    case schema(String)
+
+    /// The error that a session of the client ends with.
+    var error: SessionError {
+        switch self {
+        case .notSynced:
+            SessionError(.illegalRealmPath, "the app doesn't sync", action: .applicationBug, triesAgain: false)
+        case .busy: SessionError(.otherSessionError, "try again", action: .transient, triesAgain: true)
+        case .reset(let code, let message): SessionError(code, message, action: .clientReset, triesAgain: false)
+        case .schema(let message):
+            SessionError(.invalidSchemaChange, message, action: .applicationBug, triesAgain: false)
+        }
+    }
+}

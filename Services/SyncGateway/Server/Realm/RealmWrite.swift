@@ -1,0 +1,67 @@
+import DocumentModel
+import DocumentStore
+import RealmSync
+
+/// The write of a document that follows from a client's changeset.
+struct RealmWrite: Sendable {
+    /// Where an app's Realm clients write.
+    struct Target: Sendable {
+        let database: String
+        let collections: [ExactText: String]
+        let partitionKey: String
+        let partition: Value
+
+        init(_ deployed: RealmClasses.Deployed, _ partition: Partition) {
+            database = deployed.database
+            collections = deployed.collections
+            partitionKey = deployed.partitionKey
+            self.partition = partition.value ?? .null
+        }
+
+        /// Whether an object's property for the partition key, if its class has one, has the partition's value. One that has the
+        /// initial value of its type wasn't set.
+        func admits(_ object: Document?) -> Bool { object?[partitionKey].map { $0 == partition } ?? true }
+    }
+
+    private let target: Target
+    private let collection: String
+    private let id: Value
+    private let write: DocumentWrite
+
+    /// - Returns: `nil` if the class is no collection's.
+    init?(_ write: DocumentWrite, of key: ObjectKey, _ target: Target) {
+        guard let collection = target.collections[ExactText(key.table)] else { return nil }
+        self.target = target
+        self.collection = collection
+        id = key.id.value
+        switch write {
+        case .insert(var document):
+            document[target.partitionKey] = target.partition.isNull ? nil : target.partition
+            self.write = .insert(document)
+        case .update(let changes):
+            self.write = .update(changes.filter { !$0.path.hasSameBytes(as: target.partitionKey) })
+        case .delete: self.write = .delete
+        }
+    }
+
+    /// - Throws: `DocumentStoreError`.
+    func perform(in session: DocumentSession) async throws {
+        let documents = session.collection(collection, database: target.database)
+        let filter: Document = ["_id": id, target.partitionKey: target.partition]
+        switch write {
+        case .insert(let document): _ = try await documents.insertOne(document)
+        case .update(let changes):
+            var set = Document(), unset = Document()
+            for (path, value) in changes {
+                if let value { set[path] = value } else { unset[path] = "" }
+            }
+            var update = Document()
+            if !set.isEmpty { update["$set"] = .document(set) }
+            if !unset.isEmpty { update["$unset"] = .document(unset) }
+            if update.isEmpty { return }
+            // If the document has gone meanwhile, the history will follow it.
+            _ = try await documents.updateOne(filter, .document(update))
+        case .delete: _ = try await documents.deleteOne(filter)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import DocumentModel
+import DocumentStore
+import Postgres
+import RealmSync
+
+/// What an upload of a Realm client does to the history and to documents, before it is done.
+struct UploadPlan {
+    /// The version of the history on which it is based.
+    let formerVersion: Int64
+    private(set) var file: RealmTables.File
+    private(set) var addition = RealmTables.Addition()
+    private(set) var writes: [RealmWrite] = []
+    private(set) var refused: [SessionError.CompensatingWrite] = []
+    /// The time that the merge and its application took.
+    private(set) var work = Duration.zero
+
+    private let schema: ObjectSchema
+    private let target: RealmWrite.Target
+    /// The objects as the client has them, and as they are without the writes that are refused.
+    private var seen: PartitionObjects
+    private var truth: PartitionObjects
+    private var refusedKeys: Set<ObjectKey> = []
+
+    /// - Parameters:
+    ///   - refusal: Why all changesets are refused; `nil` if they aren't.
+    /// - Throws: ``RealmRefusal``; errors of Postgres.
+    static func make(
+        _ uploads: [UploadedChangeset], upTo progress: RealmHistory.Progress?, of number: Int64,
+        _ standing: RealmTables.Standing, in history: RealmHistory,
+        refusal: String?
+    ) async throws -> UploadPlan {
+        let tables = history.tables, key = history.key
+        guard let deployed = history.classes.classes(of: key.app) else { throw RealmRefusal.notSynced }
+        guard let file = try await tables.file(number, of: key) else {
+            throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
+        }
+        let schema = try RealmHistory.schema(standing.schema)
+        var plan = UploadPlan(
+            formerVersion: standing.version, file: file, schema: schema,
+            target: RealmWrite.Target(deployed, key.partition), seen: PartitionObjects(schema: schema),
+            truth: PartitionObjects(schema: schema))
+        let known = uploads.filter { $0.clientVersion > UInt64(file.clientVersion) }
+        // A new client has no version of the history yet.
+        let new = known.map { upload in
+            var upload = upload
+            if upload.serverVersion == 0 { upload.serverVersion = UInt64(standing.base) }
+            return upload
+        }
+        guard let base = new.map(\.serverVersion).min() else { return plan }
+        guard base <= UInt64(standing.version), base >= UInt64(max(file.base, standing.base)) else {
+            throw RealmRefusal.reset(.badServerVersion, "the history has no version \(base), or no longer")
+        }
+        let entries = try await tables.entries(of: key, after: Int64(base))
+        guard entries.last?.version ?? Int64(base) == standing.version else { throw RealmRefusal.busy }
+        guard entries.count == Int(standing.version - Int64(base)) else {
+            throw RealmRefusal.reset(.badServerVersion, "the history doesn't reach back to version \(base) any more")
+        }
+        let reciprocals = try await tables.reciprocals(of: number, after: Int64(base), in: key)
+        var window = ServerHistory(
+            baseVersion: base, entries: entries.map { $0.seen(by: number) }, client: UInt64(number),
+            clientVersion: UInt64(file.clientVersion), acknowledged: UInt64(file.base), reciprocal: reciprocals)
+        let begin = ContinuousClock.now
+        let merged: ArraySlice<ServerHistory.Entry>
+        do {
+            merged = try window.integrate(new, from: UInt64(number))
+        } catch {
+            throw error.refusal
+        }
+        plan.addition.reciprocals = window.reciprocal(of: UInt64(number)).filter { reciprocals[$0.key] != $0.value }
+        let changesets = try merged.map { entry in
+            try RealmSync.Changeset(
+                entry.bytes, limits: ChangesetLimits(bytes: .max, instructions: .max, strings: .max, pathElements: .max)
+            )
+        }
+        let keys: [Set<ObjectKey>]
+        do {
+            keys = try changesets.map { try $0.objects() }
+        } catch {
+            throw RealmRefusal.reset(.badChangeset, "\(error)")
+        }
+        plan.work = ContinuousClock.now - begin
+        let all = keys.reduce(into: Set<ObjectKey>()) { $0.formUnion($1) }
+        let stored = try await tables.objects(all.filter(\.isStorable), of: key)
+        let applying = ContinuousClock.now
+        plan.seen.objects = stored
+        plan.truth.objects = stored
+        for (index, entry) in merged.enumerated() {
+            try plan.add(entry, changesets[index], keys[index], refusal)
+        }
+        plan.undoRefused(at: RealmHistory.time(history.store.clock.now()))
+        for key in all {
+            let object = plan.truth.objects[key], former = stored[key]
+            let isSame = object.map { object in former.map { object.isIdentical(to: $0) } ?? false } ?? (former == nil)
+            if isSame { continue }
+            plan.addition.objects[key] = .some(object)
+            if let write = schema.write(key, from: former, to: object) {
+                plan.writes += [RealmWrite(write, of: key, plan.target)].compactMap(\.self)
+            }
+        }
+        plan.work += ContinuousClock.now - applying
+        if let last = new.last {
+            plan.file.clientVersion = max(Int64(last.clientVersion), progress?.clientVersion ?? 0)
+            plan.file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), progress?.serverVersion ?? 0)
+        }
+        plan.addition.file = plan.file
+        return plan
+    }
+
+    private var nextVersion: Int64 { (addition.entries.last?.version ?? formerVersion) + 1 }
+
+    private mutating func add(
+        _ entry: ServerHistory.Entry, _ changeset: RealmSync.Changeset, _ keys: Set<ObjectKey>, _ given: String?
+    ) throws {
+        if changeset.erasesSchema { throw RealmRefusal.schema("classes and properties can't be erased") }
+        do throws(ApplyError) {
+            try seen.apply(changeset)
+        } catch {
+            if [.schemaConflict, .unknownProperty, .unknownTable].contains(error.code) {
+                throw RealmRefusal.schema(error.message)
+            }
+            throw RealmRefusal.reset(.badChangeset, error.message)
+        }
+        if let missing = seen.schema.names(beyond: schema).first {
+            throw RealmRefusal.schema("the app's schema has no \(missing)")
+        }
+        let refusal = keys.isEmpty ? nil : given ?? apply(changeset, keys)
+        addition.entries.append(
+            RealmTables.Entry(
+                version: nextVersion, salt: RealmTables.Entry.salt(), file: Int64(entry.fileIdent),
+                clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp), audience: nil,
+                // The classes are in the history already.
+                bytes: keys.isEmpty || refusal != nil ? [] : entry.bytes))
+        guard let refusal else { return }
+        refusedKeys.formUnion(keys)
+        refused.append(
+            .init(
+                serverVersion: 0, rejectedClientVersion: entry.clientVersion,
+                rejected: keys.map { SessionError.RejectedObject(reason: refusal, $0) }))
+    }
+
+    /// Applies a changeset to the objects that count.
+    /// - Returns: why it is refused; `nil` if it isn't.
+    private mutating func apply(_ changeset: RealmSync.Changeset, _ keys: Set<ObjectKey>) -> String? {
+        var next = seen
+        if !refusedKeys.isEmpty {
+            next = truth
+            do throws(ApplyError) {
+                try next.apply(changeset)
+            } catch {
+                return "it depends on a write that was refused"
+            }
+        }
+        for key in keys {
+            guard key.isStorable else { return "the primary key has a character U+0000" }
+            guard target.admits(next.objects[key]) else { return "the object has the key of another partition" }
+        }
+        truth = next
+        return nil
+    }
+
+    /// Appends what brings the client's objects back to what they are.
+    private mutating func undoRefused(at time: Int64) {
+        if refusedKeys.isEmpty { return }
+        let version = nextVersion
+        var client = seen
+        let changeset = client.change(refusedKeys.map { ($0, truth.objects[$0]) })
+        addition.entries.append(
+            RealmTables.Entry(
+                version: version, salt: RealmTables.Entry.salt(), file: 1, clientVersion: 0, originTime: time,
+                audience: file.number, bytes: changeset.encoded()))
+        for index in refused.indices { refused[index].serverVersion = UInt64(version) }
+    }
+}
+
+extension HistoryError {
+    fileprivate var refusal: any Error {
+        switch self {
+        case .badServerVersion: RealmRefusal.reset(.badServerVersion, description)
+        case .badClientVersion: RealmRefusal.reset(.badClientVersion, description)
+        case .badOriginFileIdent: RealmRefusal.reset(.badOriginFileIdent, description)
+        case .unreadable, .contradictory: RealmRefusal.reset(.badChangeset, description)
+        case .damagedHistory: DocumentStoreError(.corruptRow, description)
+        }
+    }
+}

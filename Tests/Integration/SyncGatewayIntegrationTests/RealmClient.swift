@@ -1,0 +1,290 @@
+import DocumentModel
+import EventLoop
+import Foundation
+import RealmSync
+import SyncEngine
+import WebSocket
+
+@testable import SyncGateway
+
+/// A client with a Realm SDK by hand: one session of the Realm sync protocol, with objects that it merges as realm-core does.
+///
+/// Written from the protocol's description. One caller at a time.
+final class RealmClient: @unchecked Sendable {
+    struct Unexpected: Error { let what: String }
+
+    /// What the server has sent.
+    struct Message: Sendable {
+        let name: String
+        let numbers: [UInt64]
+        let body: [UInt8]
+
+        /// The JSON of an error.
+        var json: Document { (try? ExtendedJSON.parseDocument(body)) ?? Document() }
+    }
+
+    private enum Arrival: Sendable {
+        case message(Message)
+        case end(WebSocketClosure)
+        case timeout
+    }
+
+    private(set) var objects = PartitionObjects()
+    private(set) var file: (ident: UInt64, salt: UInt64)?
+    private(set) var errors: [Message] = []
+    /// The answers to `MARK` that weren't waited for.
+    private(set) var marks: [UInt64] = []
+    /// What it has committed and isn't acknowledged.
+    private(set) var pending: [UploadedChangeset] = []
+    private var own: [HistoryWindow.Entry] = []
+    private var version: UInt64 = 3
+    private(set) var downloaded: (server: UInt64, client: UInt64) = (0, 0)
+    private var latest: (version: UInt64, salt: UInt64) = (0, 0)
+    private var sent: UInt64 = 0
+    private var request: UInt64 = 0
+    /// The clock that says when a change was made.
+    private var clock: UInt64 = 350_000_000_000
+
+    private var socket: WebSocket?
+    private var arrivals: AsyncStream<Arrival>?
+    private var input: AsyncStream<Arrival>.Continuation?
+    private let path: String
+    private let fixture: GatewayFixture
+    private let user: String
+    private let app: String
+
+    init(
+        _ user: String, in partition: Partition, of fixture: GatewayFixture, app: String = GatewayFixture.app
+    ) {
+        self.user = user
+        self.app = app
+        self.fixture = fixture
+        path = partition.value.map { ExtendedJSON.print($0) } ?? ""
+    }
+
+    // MARK: The connection
+
+    /// Connects, begins the session, and has everything that there is then.
+    func open() async throws {
+        try await connect()
+        try await begin()
+        try await catchUp()
+    }
+
+    func connect(token: String? = nil, protocols: String = "com.mongodb.realm-sync#14") async throws {
+        let (arrivals, input) = AsyncStream.makeStream(of: Arrival.self)
+        self.arrivals = arrivals
+        self.input = input
+        var configuration = WebSocketConfiguration()
+        configuration.maxQueuedBytes = 64 << 20
+        configuration.maxMessageBytes = 64 << 20
+        let token = try token ?? fixture.token(user, app: app)
+        socket = try await WebSocketClient.connect(
+            "ws://127.0.0.1:\(fixture.port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
+            subprotocol: protocols, configuration: configuration, on: GatewayFixture.loops.next()
+        ) { socket in
+            socket.onMessage = { _, bytes in
+                let bytes = Array(bytes)
+                let head = bytes.prefix { $0 != UInt8(ascii: "\n") }
+                let words = String(decoding: head, as: UTF8.self).split(separator: " ").map(String.init)
+                input.yield(
+                    .message(
+                        Message(
+                            name: words[0], numbers: words.dropFirst().compactMap { UInt64($0) },
+                            body: Array(bytes.dropFirst(head.count + 1)))))
+            }
+            socket.onClose = { input.yield(.end($0)) }
+        }
+    }
+
+    /// Loses the connection.
+    func cut() { socket?.loop.execute { [socket] in socket?.terminate() } }
+
+    /// Begins the session with `BIND` and `IDENT`.
+    func begin() async throws {
+        send("bind 1 \(path.utf8.count) 0 \(file == nil ? 1 : 0) 0", Array(path.utf8))
+        if file == nil {
+            let message = try await next()
+            guard message.name == "ident" else { throw Unexpected(what: "\(message)") }
+            file = (message.numbers[1], message.numbers[2])
+        }
+        guard let file else { return }
+        send(
+            "ident 1 \(file.ident) \(file.salt) \(downloaded.server) \(downloaded.client) \(latest.version) \(latest.salt)"
+        )
+        sent = 0
+    }
+
+    func send(_ head: String, _ body: [UInt8] = []) {
+        let bytes = Array((head + "\n").utf8) + body
+        socket?.loop.execute { [socket] in socket?.send(WebSocketFrame(.binary, bytes)) }
+    }
+
+    func next() async throws -> Message {
+        let timer = Task { [input] in
+            try await Task.sleep(for: Device.patience)  // the time limit; cancelled by what arrives
+            input?.yield(.timeout)
+        }
+        defer { timer.cancel() }
+        var iterator = arrivals?.makeAsyncIterator()
+        switch await iterator?.next() {
+        case .message(let message): return message
+        case let other: throw Unexpected(what: "\(String(describing: other))")
+        }
+    }
+
+    /// The code with which the server closes the connection.
+    func closeCode() async throws -> UInt16 {
+        while true {
+            var iterator = arrivals?.makeAsyncIterator()
+            switch await iterator?.next() {
+            case .message: continue
+            case .end(let closure)?: return closure.code.rawValue
+            case let other: throw Unexpected(what: "\(String(describing: other))")
+            }
+        }
+    }
+
+    func forgetMarks() { marks = [] }
+
+    // MARK: Changes
+
+    /// Commits a change of objects, as a transaction of the app does.
+    func write(_ changes: (key: ObjectKey, object: Document?)...) throws {
+        try commit(
+            objects.change(
+                try changes.map { key, object in
+                    guard var document = object else { return (key, nil) }
+                    document["_id"] = key.id.value
+                    return try objects.schema.object(of: document, table: key.table)
+                }))
+    }
+
+    /// Commits a changeset that is applied already.
+    func commit(_ changeset: RealmSync.Changeset) throws {
+        version += 1
+        clock += 1
+        let upload = UploadedChangeset(
+            clientVersion: version, serverVersion: downloaded.server, originTimestamp: clock,
+            bytes: changeset.encoded())
+        pending.append(upload)
+        own.append(
+            .init(
+                version: version,
+                changeset: MergedChangeset(
+                    try RealmSync.Changeset(upload.bytes),
+                    origin: ChangesetOrigin(timestamp: clock, fileIdent: file?.ident ?? 0))))
+    }
+
+    /// Applies and commits a changeset.
+    func apply(_ changeset: RealmSync.Changeset) throws {
+        try objects.apply(changeset)
+        try commit(changeset)
+    }
+
+    /// Sets the clock forward, so that its changes are later than those of others.
+    func advanceClock(by milliseconds: UInt64) { clock += milliseconds }
+
+    /// Sends what isn't acknowledged.
+    func sendPending() {
+        var body: [UInt8] = []
+        for upload in pending where upload.clientVersion > sent {
+            body +=
+                "\(upload.clientVersion) \(upload.serverVersion) \(upload.originTimestamp) 0 \(upload.bytes.count) "
+                .utf8
+            body += upload.bytes
+            sent = upload.clientVersion
+        }
+        send("upload 1 0 \(body.count) 0 \(version) \(downloaded.server) \(downloaded.server)", body)
+    }
+
+    /// Sends what isn't acknowledged, and waits until it is.
+    func upload() async throws {
+        sendPending()
+        while !pending.isEmpty { try take(try await next()) }
+    }
+
+    /// Waits until it has everything that the server has now.
+    func catchUp() async throws {
+        request += 1
+        send("mark 1 \(request)")
+        while true {
+            let message = try await next()
+            if message.name == "mark", message.numbers == [1, request] { return }
+            try take(message)
+        }
+    }
+
+    /// Takes downloads and errors until something holds.
+    func receive(until isDone: (RealmClient) -> Bool) async throws {
+        while !isDone(self) { try take(try await next()) }
+    }
+
+    private func take(_ message: Message) throws {
+        switch message.name {
+        case "download": try takeDownload(message)
+        case "json_error": errors.append(message)
+        case "mark": marks.append(message.numbers[1])
+        case "pong": break
+        default: throw Unexpected(what: "\(message)")
+        }
+    }
+
+    private func takeDownload(_ message: Message) throws {
+        let numbers = message.numbers
+        guard numbers.count == 11 else { throw Unexpected(what: "\(message)") }
+        var body = message.body[...]
+        if numbers[8] == 1 {
+            guard let inflated = ZlibStream.inflate(message.body, Int(numbers[9])) else {
+                throw Unexpected(what: "a body that isn't compressed as it says")
+            }
+            body = inflated[...]
+        }
+        guard numbers[1] >= downloaded.server, numbers[2] >= downloaded.client, numbers[1] <= numbers[3],
+            numbers[2] <= numbers[5], numbers[5] <= version, numbers[1] >= numbers[6]
+        else { throw Unexpected(what: "cursors \(numbers)") }
+        var incoming: [HistoryWindow.Incoming] = [], last = downloaded.server
+        while !body.isEmpty {
+            var fields: [UInt64] = []
+            while fields.count < 6 {
+                let word = body.prefix { $0 != UInt8(ascii: " ") }
+                fields.append(UInt64(String(decoding: word, as: UTF8.self)) ?? 0)
+                body = body.dropFirst(word.count + 1)
+            }
+            guard fields[0] > last, fields[0] <= numbers[1], fields[3] > 0, fields[3] != file?.ident,
+                fields[1] <= numbers[2]
+            else { throw Unexpected(what: "changeset \(fields)") }
+            last = fields[0]
+            incoming.append(
+                .init(
+                    base: fields[1],
+                    changeset: MergedChangeset(
+                        try RealmSync.Changeset(Array(body.prefix(Int(fields[5])))),
+                        origin: ChangesetOrigin(timestamp: fields[2], fileIdent: fields[3]))))
+            body = body.dropFirst(Int(fields[5]))
+        }
+        var window = HistoryWindow(own), transformer = Transformer()
+        for changeset in try window.integrate(incoming, transformer: &transformer) {
+            try objects.apply(try RealmSync.Changeset(changeset.changeset.encoded()))
+        }
+        own = try window.entries.filter { $0.version > numbers[5] }.map { entry in
+            guard entry.changeset.isModified else { return entry }
+            return .init(
+                version: entry.version,
+                changeset: MergedChangeset(
+                    try RealmSync.Changeset(entry.changeset.changeset.encoded()), origin: entry.changeset.origin))
+        }
+        downloaded = (numbers[1], numbers[2])
+        latest = (numbers[3], numbers[4])
+        pending.removeAll { $0.clientVersion <= numbers[5] }
+        send("upload 1 0 0 0 \(version) \(downloaded.server) \(downloaded.server)")
+    }
+}
+
+extension PartitionObjects {
+    /// Whether the objects are the same. The order of fields is the same for all.
+    func isSame(as other: PartitionObjects) -> Bool {
+        objects.count == other.objects.count
+            && objects.allSatisfy { key, object in other.objects[key].map { object.isIdentical(to: $0) } ?? false }
+    }
+}

@@ -1,0 +1,340 @@
+import DocumentModel
+import DocumentStore
+import EventTopics
+import RealmSync
+import SyncEngine
+import TestSupport
+import Testing
+
+/// Clients with the Realm SDKs: the second front of the gateway.
+@Suite struct RealmTests {
+    private func key(_ id: String) -> ObjectKey { ObjectKey(table: "ChatMessage", id: .string(ExactText(id))) }
+
+    private func text(_ partition: Partition) -> String { String(partition.text.dropFirst(2)) }
+
+    private func message(_ text: String, in partition: Partition) -> Document {
+        ["partition": .string(self.text(partition)), "text": .string(text), "timestamp": .date(1000)]
+    }
+
+    private func messages(_ fixture: GatewayFixture) -> DocumentCollection {
+        fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+    }
+
+    private func document(_ id: String, _ fixture: GatewayFixture) async throws -> Document? {
+        try await messages(fixture).findOne(["_id": .string(id)])
+    }
+
+    @Test func `Realm clients, a device and the server see each other's changes`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), a = partition.text + "/a", b = partition.text + "/b"
+        for user in ["ann", "bob", "cem"] { try await fixture.grant(.write, to: user, in: partition) }
+        var first = message("before", in: partition)
+        first["_id"] = .string(a)
+        _ = try await messages(fixture).insertOne(first)
+
+        let ann = RealmClient("ann", in: partition, of: fixture), bob = RealmClient("bob", in: partition, of: fixture)
+        try await ann.open()
+        try await bob.open()
+        #expect(ann.objects.objects[key(a)]?["text"] == "before")
+        #expect(ann.objects.schema.classes["ChatMessage"]?.properties["text"]?.type == .string)
+        let device = try await fixture.device("cem")
+        _ = try await device.open(partition)
+
+        // A client's object becomes a document, and comes to the others.
+        try ann.write((key(b), message("by ann", in: partition)))
+        try await ann.upload()
+        let stored = try await document(b, fixture)
+        #expect(stored?["text"] == "by ann" && stored?["partition"] == .string(text(partition)))
+        #expect(stored?["location"] == .array([]) && stored?["author"] == nil)
+        try await bob.receive { $0.objects.objects[key(b)] != nil }
+        #expect(bob.objects.objects[key(b)]?["text"] == "by ann")
+        let download = try await device.download()
+        #expect(download.changes.last?.id == .string(b))
+
+        // The server's changes come to the clients.
+        _ = try await messages(fixture).updateOne(
+            ["_id": .string(b)], ["$set": ["text": "by the server", "image": ["_id": "photo"]]])
+        try await ann.receive { $0.objects.objects[key(b)]?["text"] == "by the server" }
+        #expect(ann.objects.objects[key(b)]?["image"] == ["_id": "photo"])
+        _ = try await messages(fixture).deleteOne(["_id": .string(a)])
+        try await ann.receive { $0.objects.objects[key(a)] == nil }
+        try await bob.receive { $0.objects.objects[key(a)] == nil && $0.objects.objects[key(b)]?["image"] != nil }
+
+        // A client erases an object.
+        try bob.write((key(b), nil))
+        try await bob.upload()
+        #expect(try await document(b, fixture) == nil)
+        try await ann.receive { $0.objects.objects.isEmpty }
+    }
+
+    @Test func `concurrent changes of an object converge`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), id = partition.text + "/a"
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition) }
+        let ann = RealmClient("ann", in: partition, of: fixture), bob = RealmClient("bob", in: partition, of: fixture)
+        try await ann.open()
+        var object = message("new", in: partition)
+        object["location"] = [1.5, 2.5]
+        try ann.write((key(id), object))
+        try await ann.upload()
+        try await bob.open()
+
+        // Both, without knowing of each other, and the server between them.
+        object["text"] = "by ann"
+        object["location"] = [0.5, 1.5, 2.5]
+        try ann.write((key(id), object))
+        object = bob.objects.objects[key(id)] ?? [:]
+        object["text"] = "by bob"
+        object["location"] = [1.5, 2.5, 3.5]
+        bob.advanceClock(by: 1000)
+        try bob.write((key(id), object))
+        try await bob.upload()
+        _ = try await messages(fixture).updateOne(["_id": .string(id)], ["$set": ["author": "the server"]])
+        try await ann.upload()
+        try await ann.catchUp()
+        try await bob.catchUp()
+
+        let expected = ann.objects.objects[key(id)]
+        #expect(expected?["text"] == "by bob" && expected?["author"] == "the server")
+        #expect(expected?["location"] == [0.5, 1.5, 2.5, 3.5])
+        #expect(bob.objects.isSame(as: ann.objects))
+        let stored = try await document(id, fixture)
+        #expect(stored?["text"] == "by bob" && stored?["author"] == "the server")
+        #expect(stored?["location"] == [0.5, 1.5, 2.5, 3.5])
+    }
+
+    @Test func `what was sent twice counts once, also through cuts`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), user = ObjectKey(table: "User", id: .string("u\(partition.text)"))
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        let conversation: Value = ["id": "c", "unreadCount": .int64(0), "members": []]
+        try ann.write(
+            (user, ["partition": .string(text(partition)), "userName": "ann", "conversations": [conversation]]))
+        try await ann.upload()
+        for number in 1...5 {
+            var changeset = RealmSync.Changeset()
+            func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+            let path = Path(
+                table: name("User"), key: .string(name("u\(partition.text)")), field: name("conversations"),
+                elements: [.index(0), .key(name("unreadCount"))])
+            changeset.instructions = [.edit(path, .addInteger(1))]
+            try ann.apply(changeset)
+            ann.sendPending()
+            // Without waiting for the answer; from the third on, the same once more before the cut.
+            if number > 2 { try await ann.upload() }
+            ann.cut()
+            try await ann.connect()
+            try await ann.begin()
+            try await ann.upload()
+        }
+        try await ann.catchUp()
+        let stored = try await fixture.store.collection("User", database: "RChat", app: GatewayFixture.app)
+            .findOne(["_id": .string("u\(partition.text)")])
+        let count = stored?["conversations"]?.arrayValue?.first?.documentValue?["unreadCount"]
+        #expect(count?.int64Value == 5)
+        #expect(
+            ann.objects.objects[user]?["conversations"]?.arrayValue?.first?.documentValue?["unreadCount"]?.int64Value
+                == 5)
+    }
+
+    @Test func `a write that isn't allowed is undone, and the session goes on`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), id = partition.text + "/a"
+        try await fixture.grant(.read, to: "ann", in: partition)
+        try await fixture.grant(.write, to: "bob", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture), bob = RealmClient("bob", in: partition, of: fixture)
+        try await bob.open()
+        try bob.write((key(id), message("by bob", in: partition)))
+        try await bob.upload()
+        try await ann.open()
+        try ann.write((key(id), message("by ann", in: partition)), (key(id + "2"), message("new", in: partition)))
+        try await ann.upload()
+        try await ann.catchUp()
+        let error = try #require(ann.errors.first)
+        #expect(error.numbers.first == 231 && error.json["action"] == "Warning")
+        #expect(error.json["rejectedUpdates"]?.arrayValue?.count == 2)
+        #expect(ann.objects.isSame(as: bob.objects))
+        #expect(try await document(id, fixture)?["text"] == "by bob")
+        #expect(try await document(id + "2", fixture) == nil)
+
+        // What the collection's schema forbids is undone, too, and what is allowed beside it stays.
+        let user = ObjectKey(table: "User", id: .string("v\(partition.text)"))
+        try bob.write((user, ["partition": .string(text(partition))]))  // the name has a minimum length
+        try bob.write((key(id + "3"), message("good", in: partition)))
+        try bob.write((key(id + "4"), message("in another one", in: fixture.partition())))
+        try await bob.upload()
+        try await bob.catchUp()
+        #expect(bob.errors.map { $0.numbers.first } == [231, 231])
+        #expect(Set(bob.objects.objects.keys) == [key(id), key(id + "3")])
+        #expect(try await document(id + "3", fixture)?["text"] == "good")
+        #expect(try await document(id + "4", fixture) == nil)
+        try await ann.catchUp()
+        #expect(ann.objects.isSame(as: bob.objects))
+    }
+
+    @Test func `who may not read a partition is told so, also later`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        try await fixture.grant(.none, to: "ann", in: partition, version: 2)
+        try await ann.receive { !$0.errors.isEmpty }
+        #expect(ann.errors.first?.numbers.first == 206)
+        ann.send("unbind 1")
+        let other = fixture.partition(), bob = RealmClient("bob", in: other, of: fixture)
+        try await bob.connect()
+        let refused = Task { try await bob.begin() }
+        try await fixture.deny("bob", other)
+        await #expect(throws: RealmClient.Unexpected.self) { try await refused.value }
+    }
+
+    @Test func `thousands of objects in one transaction are committed together`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        let ids = (0..<3_000).map { key("\(partition.text)/\($0)") }
+        var changes: [(key: ObjectKey, object: Document?)] = []
+        for id in ids {
+            var document = message("one of many", in: partition)
+            document["_id"] = id.id.value
+            changes.append(try ann.objects.schema.object(of: document, table: "ChatMessage"))
+        }
+        var objects = ann.objects
+        try ann.apply(objects.change(changes))
+        let time = try await ContinuousClock().measure { try await ann.upload() }
+        #expect(time < .seconds(8), "\(time)")
+        #expect(try await messages(fixture).countDocuments(["partition": .string(text(partition))]) == 3_000)
+    }
+
+    @Test func `what Postgres can't store is refused, and the next write is taken`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        try ann.write((key("a\0\(partition.text)"), message("bad", in: partition)))
+        try ann.write((key("b\(partition.text)"), message("good", in: partition)))
+        try await ann.upload()
+        try await ann.catchUp()
+        #expect(ann.errors.map { $0.numbers.first } == [231])
+        #expect(Array(ann.objects.objects.keys) == [key("b\(partition.text)")])
+        let nul = RealmClient("ann", in: Partition(text: "s:a\0"), of: fixture)
+        try await nul.connect()
+        nul.send("bind 2 4 0 1 0", [0x22, 0xFF, 0xFE, 0x22])
+        nul.send("bind 3 8 0 1 0", Array("\"\\u0000\"".utf8))
+        for _ in 0..<2 {
+            let message = try await nul.next()
+            #expect(message.name == "json_error" && message.numbers.first == 204)
+        }
+    }
+
+    @Test func `a file is open in one session of a connection, and a range of versions is one of them`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.connect(protocols: "com.mongodb.realm-sync#2-14")
+        try await ann.begin()
+        try await ann.catchUp()
+        let path = ExtendedJSON.print(partition.value ?? .null), file = try #require(ann.file)
+        ann.send("bind 2 \(path.utf8.count) 0 0 0", Array(path.utf8))
+        ann.send("ident 2 \(file.ident) \(file.salt) 0 0 0 0")
+        try await ann.receive { !$0.errors.isEmpty }
+        #expect(ann.errors.first?.numbers == [108, UInt64(ann.errors[0].body.count), 0])
+    }
+
+    @Test func `a link leads to an object of a class that there is`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "links", partition = fixture.partition()
+        try await RecordedApp.deploy(app, to: fixture)
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition, app: app) }
+        let bob = RealmClient("bob", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(bob)
+        for (table, key) in [("Nothing", PrimaryKey.int(1)), ("Addr", .int(1)), ("Box", .objectId(ObjectId()))] {
+            let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+            try await ann.open()
+            let box = ObjectKey(table: "Box", id: .int(.random(in: 1...1_000_000)))
+            try ann.write((box, [:]))
+            try await ann.upload()
+            // realm-core can't apply it; whoever gets it can't go on.
+            var changeset = RealmSync.Changeset()
+            func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+            guard case .int(let number) = box.id else { return }
+            let path = Path(table: name("Box"), key: .int(number), field: name("m"))
+            changeset.instructions = [.edit(path, .update(.link(table: name(table), key: key), isDefault: false))]
+            try ann.commit(changeset)
+            ann.sendPending()
+            try await ann.receive { !$0.errors.isEmpty }
+            #expect(ann.errors.first?.numbers.first == 212 && ann.errors.first?.json["action"] == "ClientReset")
+        }
+        try await bob.catchUp()
+        #expect(bob.objects.objects.count == 3 && bob.objects.objects.values.allSatisfy { $0["m"] == nil })
+    }
+
+    @Test func `classes are added to a history, and other ones end it`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "redeployed", partition = fixture.partition()
+        try await RecordedApp.deploy(app, to: fixture)
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition, app: app) }
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        let box = ObjectKey(table: "Box", id: .int(1))
+        try ann.write((box, ["li": [1, 2]]))
+        try await ann.upload()
+
+        try await RecordedApp.deploy(app, to: fixture) {
+            $0.replacing("\"m\": {\"bsonType\": \"mixed\"}", with: "\"m\": {}, \"more\": {\"bsonType\": \"string\"}")
+        }
+        try await eventually("the property comes", within: .seconds(30)) {
+            try await ann.catchUp()
+            return ann.objects.schema.classes["Box"]?.properties["more"] != nil
+        }
+        try ann.write((box, ["li": [1, 2], "more": "text"]))
+        try await ann.upload()
+        #expect(ann.errors.isEmpty)
+
+        try await RecordedApp.deploy(app, to: fixture) {
+            $0.replacing("\"m\": {\"bsonType\": \"mixed\"}", with: "\"m\": {\"bsonType\": \"string\"}")
+        }
+        try await eventually("the client has to begin anew", within: .seconds(30)) {
+            if ann.errors.isEmpty { ann.send("mark 1 99") }
+            try await ann.receive { !$0.errors.isEmpty || $0.marks.last == 99 }
+            ann.forgetMarks()
+            return !ann.errors.isEmpty
+        }
+        #expect(ann.errors.first?.json["action"] == "ClientReset")
+        let bob = RealmClient("bob", in: partition, of: fixture, app: app)
+        try await bob.open()
+        #expect(bob.objects.objects[box]?["li"] == [1, 2])
+        #expect(bob.objects.schema.classes["Box"]?.properties["m"]?.type == .string)
+        try bob.write((box, ["li": [3], "m": "text"]))
+        try await bob.upload()
+        #expect(bob.errors.isEmpty)
+        ann.cut()
+        try await ann.connect()
+        try await ann.begin()
+        let error = try await ann.next()
+        #expect(error.name == "json_error" && error.json["action"] == "ClientReset")
+    }
+
+    @Test func `a client with a file or a history that the server doesn't have begins anew`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        ann.cut()
+        try await fixture.postgres.execute(
+            "update partita.realm_history set salt = salt - 1 where partition = $1", [.text(partition.text)])
+        try await ann.connect()
+        try await ann.begin()
+        let error = try await ann.next()
+        #expect(error.name == "json_error" && error.numbers.first == 211)
+        #expect(error.json["action"] == "ClientReset" && error.json["shouldClientReset"] == true)
+    }
+}
