@@ -3,7 +3,8 @@ public struct ApplyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error; not an enumeration, so that new kinds don't break a caller's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
-            case unknownTable, unknownProperty, schemaConflict, noObject, wrongType, badPlace, badSize, badText
+            case unknownTable, unknownProperty, schemaConflict, noObject, wrongType, badPlace, badSize, badText,
+                tooMuchWork
         }
         private let base: Base
 
@@ -21,6 +22,8 @@ public struct ApplyError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let badPlace = Code(base: .badPlace)
         /// A list has another size than the instruction says.
         public static let badSize = Code(base: .badSize)
+        /// The edits of one changeset move too many elements of large collections.
+        public static let tooMuchWork = Code(base: .tooMuchWork)
         /// A text isn't UTF-8.
         public static let badText = Code(base: .badText)
 

@@ -2,7 +2,8 @@ extension Changeset {
     /// The objects that the changeset creates, changes or erases.
     /// - Throws: ``ApplyError`` for names that aren't UTF-8, and keys that no object has.
     public func objects() throws(ApplyError) -> Set<ObjectKey> {
-        var texts = ChangesetTexts(strings), keys: Set<ObjectKey> = []
+        let texts = ChangesetTexts(strings)
+        var keys: Set<ObjectKey> = []
         for instruction in instructions {
             switch instruction {
             case .createObject(let table, let key), .eraseObject(let table, let key):

@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// The texts of a changeset, each checked and decoded once.
-struct ChangesetTexts {
+/// The texts of a changeset, each checked and decoded once. Shared by all of its edits, so that none copies the table.
+final class ChangesetTexts {
     private let strings: InternStrings
     private var names: [ExactText?]
 
@@ -11,7 +11,7 @@ struct ChangesetTexts {
     }
 
     /// - Throws: ``ApplyError`` if it isn't UTF-8.
-    mutating func name(_ string: InternString) throws(ApplyError) -> ExactText {
+    func name(_ string: InternString) throws(ApplyError) -> ExactText {
         let index = Int(string.index)
         if let known = names[index] { return known }
         let name = ExactText(try text(strings.ranges[index]))
@@ -28,7 +28,7 @@ struct ChangesetTexts {
 
     func bytes(_ range: BufferRange) -> [UInt8] { Array(strings.bytes(range)) }
 
-    mutating func id(_ key: PrimaryKey) throws(ApplyError) -> ObjectKey.Id {
+    func id(_ key: PrimaryKey) throws(ApplyError) -> ObjectKey.Id {
         switch key {
         case .null: return .null
         case .int(let number): return .int(number)
@@ -39,7 +39,7 @@ struct ChangesetTexts {
         }
     }
 
-    mutating func key(_ table: InternString, _ key: PrimaryKey) throws(ApplyError) -> ObjectKey {
+    func key(_ table: InternString, _ key: PrimaryKey) throws(ApplyError) -> ObjectKey {
         ObjectKey(table: try name(table).text, id: try id(key))
     }
 }

@@ -6,7 +6,9 @@ struct ObjectEdit {
     /// The class and the property, for errors.
     let name: String
     let edit: Edit
-    var texts: ChangesetTexts
+    let texts: ChangesetTexts
+    /// How many elements of collections had to make room, or might have.
+    private(set) var moved = 0
 
     /// Applies the edit to a property of an object, or inside of it.
     /// - Parameter rest: The path from the property on.
@@ -71,10 +73,12 @@ struct ObjectEdit {
                 throw ApplyError(.badSize, "\(name): a list has another size than the edit says")
             }
             if case .arrayInsert(let payload, _) = edit, index <= size {
+                moved += size - index
                 return elements.insert(try value(payload, element, present: .null), at: index)
             }
         }
         guard index < size else { throw badPlace("no element") }
+        if rest.isEmpty { moved += size }
         guard rest.isEmpty else { return try apply(to: &elements[index], element, rest) }
         switch edit {
         case .updateElement(let payload, _):
@@ -91,17 +95,25 @@ struct ObjectEdit {
         toEntries entries: inout Document, _ key: String, _ element: ObjectSchema.Property,
         _ rest: ArraySlice<PathElement>
     ) throws(ApplyError) {
-        if rest.isEmpty, case .update(let payload, _) = edit {
-            switch payload {
-            case .erased: entries.put(nil, at: key)
-            // Unlike elsewhere, an embedded object replaces the one that is there.
-            case .objectValue: entries.put(try value(payload, element, present: .null), at: key)
-            default: entries.put(try value(payload, element, present: entries[key] ?? .null), at: key)
-            }
-            return
+        let (place, isThere) = entries.place(of: key)
+        guard rest.isEmpty, case .update(let payload, _) = edit else {
+            guard isThere else { throw badPlace("no entry") }
+            return try apply(to: &entries.fields[place].value, element, rest)
         }
-        guard let place = entries.index(of: key) else { throw badPlace("no entry") }
-        try apply(to: &entries.fields[place].value, element, rest)
+        moved += entries.count - place
+        switch payload {
+        case .erased: if isThere { entries.fields.remove(at: place) }
+        default:
+            // Unlike elsewhere, an embedded object replaces the one that is there.
+            var present = Value.null
+            if isThere, case .objectValue = payload {} else if isThere { present = entries.fields[place].value }
+            let value = try value(payload, element, present: present)
+            if isThere {
+                entries.fields[place].value = value
+            } else {
+                entries.fields.insert(.init(key, value), at: place)
+            }
+        }
     }
 
     // MARK: Values
@@ -131,6 +143,7 @@ struct ObjectEdit {
             guard var elements = value.takeArray() else { throw wrongType }
             let place = elements.partitioningIndex { Value.compare($0, element) >= 0 }
             let has = place < elements.count && Value.compare(elements[place], element) == 0
+            moved += elements.count - place
             switch (edit, has) {
             case (.setInsert, false): elements.insert(element, at: place)
             case (.setErase, true): elements.remove(at: place)

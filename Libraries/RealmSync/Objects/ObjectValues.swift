@@ -60,12 +60,18 @@ extension Document {
     /// Sets or removes a field of a document whose fields are in the order of their names' bytes, as those of objects are: then equal
     /// objects are identical.
     mutating func put(_ value: Value?, at name: String) {
-        let place = fields.partitioningIndex { ByteOrder.compare($0.key, name) >= 0 }
-        if place < fields.count, fields[place].key.hasSameBytes(as: name) {
+        let (place, isThere) = place(of: name)
+        if isThere {
             if let value { fields[place].value = value } else { fields.remove(at: place) }
         } else if let value {
             fields.insert(Field(name, value), at: place)
         }
+    }
+
+    /// Where a field is, or would be, in such a document.
+    func place(of name: String) -> (index: Int, isThere: Bool) {
+        let place = fields.partitioningIndex { ByteOrder.compare($0.key, name) >= 0 }
+        return (place, place < fields.count && fields[place].key.hasSameBytes(as: name))
     }
 }
 

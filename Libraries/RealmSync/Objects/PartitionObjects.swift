@@ -18,22 +18,28 @@ public struct PartitionObjects: Sendable {
         self.objects = objects
     }
 
+    /// How many elements of collections the edits of a changeset may move: about a second of work.
+    private static let maximumWork = 200_000_000
+
     /// Applies a changeset as realm-core does.
     /// - Throws: ``ApplyError``; what precedes the instruction that can't be applied has been applied then.
     public mutating func apply(_ changeset: Changeset) throws(ApplyError) {
-        var texts = ChangesetTexts(changeset.strings)
-        for instruction in changeset.instructions { try apply(instruction, &texts) }
+        let texts = ChangesetTexts(changeset.strings)
+        var work = 0
+        for instruction in changeset.instructions { try apply(instruction, texts, &work) }
     }
 
-    private mutating func apply(_ instruction: Instruction, _ texts: inout ChangesetTexts) throws(ApplyError) {
+    private mutating func apply(
+        _ instruction: Instruction, _ texts: ChangesetTexts, _ work: inout Int
+    ) throws(ApplyError) {
         switch instruction {
-        case .addTable(let table, let kind): try addTable(try texts.name(table), kind, &texts)
+        case .addTable(let table, let kind): try addTable(try texts.name(table), kind, texts)
         case .eraseTable(let table):
             let name = try texts.name(table)
             guard schema.classes.removeValue(forKey: name) != nil else { throw Self.noTable(name) }
             objects = objects.filter { !$0.key.table.hasSameBytes(as: name.text) }
         case .addColumn(let table, let field, let column):
-            try addColumn(try texts.name(table), try texts.name(field), column, &texts)
+            try addColumn(try texts.name(table), try texts.name(field), column, texts)
         case .eraseColumn(let table, let field): try eraseColumn(try texts.name(table), try texts.name(field))
         case .createObject(let table, let key):
             let key = try texts.key(table, key)
@@ -52,7 +58,10 @@ public struct PartitionObjects: Sendable {
             guard objects[key] != nil else { throw ApplyError(.noObject, "an object of \(key.table) doesn't exist") }
             var change = ObjectEdit(schema: schema, name: "\(key.table).\(field)", edit: edit, texts: texts)
             try change.apply(toPropertyOf: &objects[key, default: Document()], field.text, property, path.elements[...])
-            texts = change.texts
+            work += change.moved
+            guard work <= Self.maximumWork else {
+                throw ApplyError(.tooMuchWork, "the edits of large collections take too much work")
+            }
         }
     }
 
@@ -85,7 +94,7 @@ public struct PartitionObjects: Sendable {
     // MARK: The schema
 
     private mutating func addTable(
-        _ name: ExactText, _ kind: TableKind, _ texts: inout ChangesetTexts
+        _ name: ExactText, _ kind: TableKind, _ texts: ChangesetTexts
     ) throws(ApplyError) {
         let column: PrimaryKeyColumn? =
             switch kind {
@@ -104,7 +113,7 @@ public struct PartitionObjects: Sendable {
     }
 
     private mutating func addColumn(
-        _ table: ExactText, _ field: ExactText, _ column: Column, _ texts: inout ChangesetTexts
+        _ table: ExactText, _ field: ExactText, _ column: Column, _ texts: ChangesetTexts
     ) throws(ApplyError) {
         var property = ObjectSchema.Property(
             type: column.type, isNullable: column.isNullable, collection: column.collection)

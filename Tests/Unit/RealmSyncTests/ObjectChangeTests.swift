@@ -29,8 +29,8 @@ struct ObjectChangeTests {
             return try ContinuousClock().measure { try objects.apply(changeset) } / .seconds(1)
         }
         func ratio(_ measure: (Int) throws -> Double) rethrows -> Double {
-            let small = try (0..<3).map { _ in try measure(2_000) }.min() ?? 0
-            let large = try (0..<3).map { _ in try measure(20_000) }.min() ?? 0
+            let small = try (0..<3).map { _ in try measure(1_000) }.min() ?? 0
+            let large = try (0..<3).map { _ in try measure(8_000) }.min() ?? 0
             return large / small
         }
         let list = try ratio { count in
@@ -44,10 +44,25 @@ struct ObjectChangeTests {
         let map = try ratio { count in
             try seconds(
                 count, { _, index in .update(.int(1), isDefault: false) },
-                { changeset, index in .key(changeset.strings.intern(Array("k\(index)".utf8))) }, field: "map")
+                { changeset, index in .key(changeset.strings.intern(Array("k\(100_000 + index)".utf8))) }, field: "map")
         }
-        // Ten times as many: ten times as long, and not a hundred times.
-        #expect(list < 40 && set < 40 && map < 40, "\(list), \(set), \(map)")
+        // Eight times as many: eight times as long, and not 64 times.
+        #expect(list < 32 && set < 32 && map < 32, "\(list), \(set), \(map)")
+    }
+
+    @Test func `a changeset that moves too much is refused`() throws {
+        var schema = ObjectSchema(), type = ObjectSchema.Class(key: .init(name: "_id", type: .int, isNullable: false))
+        type.properties = ["list": .init(type: .int, isNullable: false, collection: .list)]
+        schema.classes["A"] = type
+        var objects = PartitionObjects(schema: schema, objects: [ObjectKey(table: "A", id: .int(1)): [:]])
+        var changeset = Changeset()
+        let table = changeset.strings.intern(Array("A".utf8)), name = changeset.strings.intern(Array("list".utf8))
+        let first = Path(table: table, key: .int(1), field: name, elements: [.index(0)])
+        for size in 0..<30_000 {
+            changeset.instructions.append(.edit(first, .arrayInsert(.int(1), priorSize: UInt32(size))))
+        }
+        let error = #expect(throws: ApplyError.self) { try objects.apply(changeset) }
+        #expect(error?.code == .tooMuchWork)
     }
 
     /// The states of the vectors, in which everything occurs that objects can have, changed into each other.

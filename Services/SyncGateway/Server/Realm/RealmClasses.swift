@@ -2,6 +2,7 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import EventLoop
+import Logging
 import RealmSync
 
 /// The classes of an app's synced collections, made once for each deployment.
@@ -22,20 +23,25 @@ final class RealmClasses: Sendable {
     private let apps: AppDirectory
     private let deployed = Locked<[ExactText: Deployed]>([:])
 
-    init(apps: AppDirectory) { self.apps = apps }
+    private let logger: Logger
+
+    init(apps: AppDirectory, logger: Logger) {
+        self.apps = apps
+        self.logger = logger
+    }
 
     /// - Returns: `nil` if the app isn't deployed or doesn't sync.
     func classes(of app: String) -> Deployed? {
         guard let deployment = apps.app(app), let sync = deployment.definition.sync else { return nil }
         return deployed.withLock { deployed in
             if let known = deployed[ExactText(app)], known.version == deployment.version { return known }
-            let made = Self.make(deployment, sync)
+            let made = make(deployment, sync)
             deployed[ExactText(app)] = made
             return made
         }
     }
 
-    private static func make(_ deployment: DeployedApp, _ sync: SyncConfiguration) -> Deployed {
+    private func make(_ deployment: DeployedApp, _ sync: SyncConfiguration) -> Deployed {
         let collections = deployment.definition.collections.filter {
             $0.service.hasSameBytes(as: sync.service) && $0.database.hasSameBytes(as: sync.database)
         }.compactMap { collection in
@@ -47,7 +53,12 @@ final class RealmClasses: Sendable {
                     ) { first, _ in first })
             }
         }
-        let schema = ObjectSchema.reading(collections).schema
+        let (schema, unfit) = ObjectSchema.reading(collections)
+        for part in unfit {
+            logger.notice(
+                "a part of a schema isn't served to Realm clients",
+                metadata: ["app": "\(deployment.id)", "collection": "\(part.collection)", "error": "\(part)"])
+        }
         let known = collections.filter { schema.classes[ExactText($0.name)] != nil }
         return Deployed(
             version: deployment.version, schema: schema,

@@ -24,6 +24,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     private var place: UserConnections.Place?
     private var isPresent = false
     private var throttle: FrameThrottle?
+    private var unanswered: UnansweredUploads
     private var tokenTimer: LoopTimer?
     private var drainTimer: LoopTimer?
     private var waitsForDrain: [() -> Void] = []
@@ -41,6 +42,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         self.hub = hub
         self.context = context
         self.onEnd = onEnd
+        unanswered = UnansweredUploads(budget: context.frames)
     }
 
     var loop: EventLoop { socket.loop }
@@ -57,6 +59,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
         let throttle = FrameThrottle(socket, budget: context.frameTime) { [self] in resumeReading() }
         throttle.sender = sender
+        unanswered.sender = sender
         self.throttle = throttle
         socket.onHandled = { throttle.charge($0) }
         socket.onDrain = { [self] in drained() }
@@ -156,17 +159,16 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// Whether another download may be queued.
     var hasRoom: Bool { socket.queuedBytes <= context.downloads.window }
 
-    /// The bytes of uploads that wait to be integrated.
-    private var waitingBytes = 0
-    private static let maximumWaitingBytes = 32 << 20
-
-    func uploadWaits(_ bytes: Int) {
-        waitingBytes += bytes
-        if waitingBytes > Self.maximumWaitingBytes { socket.pauseReading() }
+    /// An upload waits to be integrated.
+    /// - Returns: false if the gateway has too many in memory; then it doesn't wait.
+    func takeUpload(_ bytes: Int) -> Bool {
+        guard unanswered.add(bytes) else { return false }
+        if unanswered.isFull { socket.pauseReading() }
+        return true
     }
 
     func uploadEnded(_ bytes: Int) {
-        waitingBytes -= bytes
+        unanswered.remove(bytes)
         resumeReading()
     }
 
@@ -174,7 +176,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     func charge(_ time: Duration) { throttle?.charge(time) }
 
     private func resumeReading() {
-        if waitingBytes <= Self.maximumWaitingBytes, throttle?.isPaused != true { socket.resumeReading() }
+        if !unanswered.isFull, throttle?.isPaused != true { socket.resumeReading() }
     }
 
     private func drained() {

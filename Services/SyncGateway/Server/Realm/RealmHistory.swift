@@ -18,11 +18,15 @@ final class RealmHistory: Sendable {
     let classes: RealmClasses
     let logger: Logger
     private let tail = Locked(RealmTail())
+    private let merges: FairGate<ExactText>
     /// One change of the history at a time; other gateways are noticed by the version.
     private let gate = FairGate<ExactText>(places: 1, waiting: 10_000)
 
-    init(key: PartitionKey, store: DocumentStore, classes: RealmClasses, logger: Logger) {
+    init(
+        key: PartitionKey, store: DocumentStore, classes: RealmClasses, merges: FairGate<ExactText>, logger: Logger
+    ) {
         self.key = key
+        self.merges = merges
         self.store = store
         self.classes = classes
         self.logger = logger
@@ -243,10 +247,15 @@ final class RealmHistory: Sendable {
             while !rest.isEmpty {
                 let size = isOneByOne ? 1 : rest.count
                 do {
-                    let plan = try await UploadPlan.make(
-                        Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file,
-                        try await absorb(), in: self,
-                        refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
+                    let standing = try await absorb()
+                    try await merges.enter(ExactText(key.app), member: ExactText(user))
+                    let plan: UploadPlan
+                    do {
+                        defer { merges.leave(ExactText(key.app), member: ExactText(user)) }
+                        plan = try await UploadPlan.make(
+                            Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file, standing,
+                            in: self, refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
+                    }
                     try await commit(plan, by: user)
                     integration.clientVersion = plan.file.clientVersion
                     integration.uploadBase = plan.file.uploadBase

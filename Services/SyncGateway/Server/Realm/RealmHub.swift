@@ -25,11 +25,13 @@ final class RealmHub: Sendable {
     private let store: DocumentStore
     private let classes: RealmClasses
     private let logger: Logger
+    /// A merge may take much memory and time: few at once, by app and user.
+    private let merges = FairGate<ExactText>(places: 4, waiting: 25_000)
     private let state = Locked(State())
 
     init(store: DocumentStore, apps: AppDirectory, logger: Logger) {
         self.store = store
-        classes = RealmClasses(apps: apps)
+        classes = RealmClasses(apps: apps, logger: logger)
         self.logger = logger
     }
 
@@ -37,12 +39,15 @@ final class RealmHub: Sendable {
     func open(_ key: PartitionKey, by session: RealmSession) -> RealmHistory {
         state.withLock { state in
             if state.histories[key] == nil {
-                state.histories[key] = Open(
-                    history: RealmHistory(key: key, store: store, classes: classes, logger: logger))
+                state.histories[key] = Open(history: makeHistory(key))
             }
             state.histories[key]?.sessions[ObjectIdentifier(session)] = session
             return state.histories[key]?.history
-        } ?? RealmHistory(key: key, store: store, classes: classes, logger: logger)
+        } ?? makeHistory(key)
+    }
+
+    private func makeHistory(_ key: PartitionKey) -> RealmHistory {
+        RealmHistory(key: key, store: store, classes: classes, merges: merges, logger: logger)
     }
 
     func close(_ key: PartitionKey, by session: RealmSession) {

@@ -203,8 +203,10 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     func upload(_ frame: UploadFrame) throws(FrameError) {
         if phase == .failed || phase == .ended { return }
         try requireIdent()
+        guard connection.takeUpload(frame.body.size) else {
+            return fail(Self.later("the gateway has too many uploads in memory"))
+        }
         uploads.append(frame)
-        connection.uploadWaits(frame.body.bytes.count)
         wake()
     }
 
@@ -257,7 +259,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     }
 
     private func integrate(_ frame: UploadFrame) async throws {
-        defer { connection.uploadEnded(frame.body.bytes.count) }
+        defer { connection.uploadEnded(frame.body.size) }
         guard let history, let file else { return }
         guard frame.progressServerVersion <= downloaded.server else {
             throw RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent")
@@ -407,7 +409,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         progressTimer?.close()
         progressTimer = nil
         connection.hub.close(key, by: self)
-        for frame in uploads { connection.uploadEnded(frame.body.bytes.count) }
+        for frame in uploads { connection.uploadEnded(frame.body.size) }
         uploads = []
         guard let following else { return }
         self.following = nil
