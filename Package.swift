@@ -117,7 +117,7 @@ let libraries: [Target] = [
     library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage"]),
     library("AccessTokens", ["Ccjose", "Ccrypto", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
-    library("RealmSync", ["DocumentModel", "Texts"]),
+    library("RealmSync", ["Czlib", "DocumentModel", "Texts"]),
     // Layer 3: the domain on the machine.
     library("StoreSQL", ["Postgres"], embedding: ["Functions", "Migrations"]),
     library(
@@ -208,7 +208,7 @@ let services: [Target] =
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "Czlib", "DocumentModel", "DocumentStore",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
             "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "RealmSync", "ServiceBootstrap",
@@ -295,7 +295,7 @@ let testTargets: [Target] = [
     tests("Unit", "SyncEngineTests", ["DocumentModel", "Simulation", "SyncEngine"]),
     tests("Unit", "AWSSigningTests", ["AWSSigning"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
-    tests("Unit", "RealmSyncTests", ["Czlib", "DocumentModel", "RealmSync", "SyncEngine", "Vectors"]),
+    tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSync", "SyncEngine", "Vectors"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(

@@ -59,7 +59,7 @@ public struct UploadFrame: Hashable, Sendable {
     ///   - inflate: Decompresses a zlib stream (RFC 1950) that has the given size uncompressed; nil if it hasn't. It must not write more.
     /// - Throws: `FrameError`.
     public func changesets(
-        limits: FrameLimits = FrameLimits(), inflate: (_ bytes: [UInt8], _ size: Int) -> [UInt8]?
+        limits: FrameLimits = FrameLimits(), inflate: (_ bytes: [UInt8], _ size: Int) -> [UInt8]? = ZlibStream.inflate
     ) throws(FrameError) -> [UploadedChangeset] {
         let content = try body.content(inflate: inflate)
         var reader = FrameReader(content[...], code: .badChangesetHeader), changesets: [UploadedChangeset] = []

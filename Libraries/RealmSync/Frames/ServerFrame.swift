@@ -75,7 +75,9 @@ extension ServerFrame {
     ///   - version: That of the connection's protocol.
     ///   - deflate: Compresses to a zlib stream (RFC 1950); nil if that isn't possible.
     /// - Returns: nil if that version doesn't have the message: it isn't sent then.
-    public func encoded(version: Int, deflate: (_ bytes: [UInt8]) -> [UInt8]?) -> [UInt8]? {
+    public func encoded(
+        version: Int, deflate: (_ bytes: [UInt8]) -> [UInt8]? = ZlibStream.deflate
+    ) -> [UInt8]? {
         switch self {
         case .ident(let session, let fileIdent, let salt): Self.line("ident", [session, fileIdent, salt])
         case .download(let frame): frame.encoded(deflate: deflate)

@@ -5,8 +5,6 @@ import RealmSync
 import SyncEngine
 import WebSocket
 
-@testable import SyncGateway
-
 /// A client with a Realm SDK by hand: one session of the Realm sync protocol, with objects that it merges as realm-core does.
 ///
 /// Written from the protocol's description. One caller at a time.

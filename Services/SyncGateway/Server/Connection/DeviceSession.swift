@@ -38,8 +38,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     private var workText = "session"
     /// Whether the socket's queue holds documents that the kernel hasn't taken.
     private var holdsData = false
-    private var waitsForDrain: [() -> Void] = []
-    private var drainTimer: LoopTimer?
+    private let drain: DrainWaiters
     private let onEnd: (DeviceSession) -> Void
 
     /// The largest frame of a device before its user is known, in bytes.
@@ -51,6 +50,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     ) {
         self.onEnd = onEnd
         self.socket = socket
+        drain = DrainWaiters(socket)
         self.app = app
         self.shard = shard
         self.context = context
@@ -337,30 +337,12 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     private func drained() {
         holdsData = false
         startReads()
-        releaseWaiting()
+        drain.release()
         for subscription in subscriptions.values { subscription.drained() }
     }
 
-    /// How long a device may take to receive what was queued before a revocation, in milliseconds.
-    static let drainTime: UInt64 = 1000
-
-    /// Calls back when the kernel has taken everything that is queued, or the connection was reset: immediately when the queue is
-    /// empty, and after at most `drainTime`.
-    func whenDrained(_ body: @escaping () -> Void) {
-        guard socket.queuedBytes > 0 else { return body() }
-        waitsForDrain.append(body)
-        guard drainTimer == nil else { return }
-        drainTimer = LoopTimer(socket.loop) { [self] in socket.terminate() }
-        drainTimer?.start(ms: Self.drainTime)
-    }
-
-    private func releaseWaiting() {
-        drainTimer?.close()
-        drainTimer = nil
-        let waiting = waitsForDrain
-        waitsForDrain = []
-        for body in waiting { body() }
-    }
+    /// Calls back when everything that is queued has left, or the connection was reset.
+    func whenDrained(_ body: @escaping () -> Void) { drain.wait(body) }
 
     /// The gateway's lease has expired, or is valid again.
     func leaseChanged() {
@@ -423,7 +405,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         readTimer = nil
         throttle?.close()
         throttle = nil
-        releaseWaiting()
+        drain.release()
         // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
         context.presence.forget(session: self)

@@ -26,8 +26,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     private var throttle: FrameThrottle?
     private var unanswered: UnansweredUploads
     private var tokenTimer: LoopTimer?
-    private var drainTimer: LoopTimer?
-    private var waitsForDrain: [() -> Void] = []
+    private let drain: DrainWaiters
     private let onEnd: (RealmConnection) -> Void
 
     init(
@@ -35,6 +34,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         context: GatewayContext, onEnd: @escaping (RealmConnection) -> Void
     ) {
         self.socket = socket
+        drain = DrainWaiters(socket)
         self.version = version
         self.app = app
         self.claims = claims
@@ -140,7 +140,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     }
 
     func send(_ frame: ServerFrame) {
-        guard let bytes = frame.encoded(version: version, deflate: ZlibStream.deflate) else { return }
+        guard let bytes = frame.encoded(version: version) else { return }
         socket.send(WebSocketFrame(.binary, bytes))
     }
 
@@ -180,26 +180,12 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     }
 
     private func drained() {
-        releaseWaiting()
+        drain.release()
         for session in sessions.values { session.wake() }
     }
 
     /// Calls back when everything that is queued has left, or the connection was reset.
-    func whenDrained(_ body: @escaping () -> Void) {
-        guard socket.queuedBytes > 0 else { return body() }
-        waitsForDrain.append(body)
-        guard drainTimer == nil else { return }
-        drainTimer = LoopTimer(loop) { [self] in socket.terminate() }
-        drainTimer?.start(ms: DeviceSession.drainTime)
-    }
-
-    private func releaseWaiting() {
-        drainTimer?.close()
-        drainTimer = nil
-        let waiting = waitsForDrain
-        waitsForDrain = []
-        for body in waiting { body() }
-    }
+    func whenDrained(_ body: @escaping () -> Void) { drain.wait(body) }
 
     // MARK: The gateway
 
@@ -231,7 +217,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         sessions = [:]
         throttle?.close()
         throttle = nil
-        releaseWaiting()
+        drain.release()
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
         if let place { context.connections.release(place) }
         place = nil

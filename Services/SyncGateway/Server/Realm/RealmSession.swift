@@ -269,7 +269,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             serverVersion: Int64(frame.progressServerVersion))
         let changesets: [UploadedChangeset]
         do throws(FrameError) {
-            changesets = try frame.changesets(inflate: ZlibStream.inflate)
+            changesets = try frame.changesets()
         } catch {
             return fail(SessionError(.badChangeset, error.message, action: .clientReset, triesAgain: false))
         }
