@@ -22,24 +22,15 @@ extension DocumentStore {
     /// document; if another transaction has changed the document since this one read it, that is a conflict (MongoDB's 112, label
     /// `TransientTransactionError`). After a conflict, or if a lock couldn't be acquired, `body` is run again, up to five times in
     /// all. After `lifetime` all further operations fail (290), and Postgres ends a transaction that is idle for this long.
+    /// - Parameter readsItsWrites: False if `body` reads nothing and writes each document at most once: then all are written together at
+    ///   the end.
     public func withTransaction<R: Sendable>(
-        app: String, lifetime: Duration = DocumentStore.transactionLifetime, beforeCommit: CommitHook? = nil,
-        _ body: @Sendable (DocumentSession) async throws -> R
+        app: String, lifetime: Duration = DocumentStore.transactionLifetime, readsItsWrites: Bool = true,
+        beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         do {
-            return try await run(app: app, flushes: true, lifetime: lifetime, beforeCommit: beforeCommit, body)
-        } catch let error as PostgresError where error.isUniqueViolation {
-            throw await translated(error)
-        }
-    }
-
-    /// Runs `body` in a transaction in which each document is written at most once, and nothing is read: so the documents are written together
-    /// at its end. Otherwise it is as ``withTransaction(app:lifetime:beforeCommit:_:)``.
-    public func withIndependentWrites<R: Sendable>(
-        app: String, beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
-    ) async throws -> R {
-        do {
-            return try await run(app: app, flushes: false, beforeCommit: beforeCommit, body)
+            return try await run(
+                app: app, flushes: readsItsWrites, lifetime: lifetime, beforeCommit: beforeCommit, body)
         } catch let error as PostgresError where error.isUniqueViolation {
             throw await translated(error)
         }

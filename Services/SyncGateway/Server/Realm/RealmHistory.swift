@@ -18,6 +18,7 @@ final class RealmHistory: Sendable {
     let classes: RealmClasses
     let logger: Logger
     private let tail = Locked(RealmTail())
+    private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     private let merges: FairGate<ExactText>
     /// One change of the history at a time; other gateways are noticed by the version.
     private let gate = FairGate<ExactText>(places: 1, waiting: 10_000)
@@ -104,12 +105,15 @@ final class RealmHistory: Sendable {
 
     private func isUpToDate(_ schema: [UInt8], _ deployed: RealmClasses.Deployed) throws -> Bool {
         if schema == deployed.schemaBytes { return true }
-        return try Self.schema(schema).includes(deployed.schema)
+        return try self.schema(schema).includes(deployed.schema)
     }
 
-    static func schema(_ bytes: [UInt8]) throws -> ObjectSchema {
+    /// The classes that a history's changeset makes; decoded once, since each upload needs them.
+    func schema(_ bytes: [UInt8]) throws -> ObjectSchema {
+        if let known = decoded.withLock({ $0 }), known.bytes == bytes { return known.schema }
         var objects = PartitionObjects()
         try objects.apply(try RealmSync.Changeset(bytes))
+        decoded.withLock { $0 = (bytes, objects.schema) }
         return objects.schema
     }
 
@@ -124,7 +128,7 @@ final class RealmHistory: Sendable {
     private func upToDate(
         _ standing: RealmTables.Standing, _ deployed: RealmClasses.Deployed
     ) async throws -> RealmTables.Standing {
-        let known = standing.version == 0 ? ObjectSchema() : try Self.schema(standing.schema)
+        let known = standing.version == 0 ? ObjectSchema() : try schema(standing.schema)
         if standing.version > 0, known.includes(deployed.schema) { return standing }
         let joined = known.joined(with: deployed.schema)
         let changeset = (joined ?? deployed.schema).changeset()
@@ -160,7 +164,7 @@ final class RealmHistory: Sendable {
         guard let (history, head) = try await store.epochHistories(of: [key])[key] else {
             throw DocumentStoreError(.corruptRow, "no epoch")
         }
-        let schema = try Self.schema(known.schema)
+        let schema = try self.schema(known.schema)
         var standing = known, from = history.resumePoint(for: known.revision, head: head).revision
         // What is read as a whole doesn't tell what was deleted; until its end, the history isn't further than it was.
         let isWhole = from.number == 0
@@ -242,7 +246,7 @@ final class RealmHistory: Sendable {
         _ uploads: [UploadedChangeset], upTo progress: Progress, of file: Int64, by user: String, mayWrite: Bool
     ) async throws -> Integration {
         try await alone {
-            var rest = uploads[...], mayWrite = mayWrite, isOneByOne = false, refusal: String?
+            var rest = uploads[...], mayWrite = mayWrite, isOneByOne = false, isAgain = false, refusal: String?
             var integration = Integration(clientVersion: 0, uploadBase: 0), attempts = 0
             while !rest.isEmpty {
                 let size = isOneByOne ? 1 : rest.count
@@ -262,7 +266,7 @@ final class RealmHistory: Sendable {
                     integration.refused += plan.refused
                     integration.work += plan.work
                     rest = rest.dropFirst(size)
-                    (attempts, refusal) = (0, nil)
+                    (attempts, isAgain, refusal) = (0, false, nil)
                 } catch RealmRefusal.busy where attempts < Self.attempts {
                     attempts += 1
                 } catch let error as PostgresError where error.sqlstate == "PT403" && mayWrite {
@@ -270,8 +274,8 @@ final class RealmHistory: Sendable {
                 } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
                     // Which changeset it is shows when they are committed one by one; and what another one has inserted since the
                     // history was up to date isn't refused any more once it is again.
-                    if size == 1, attempts > 0 { refusal = error.message }
-                    (isOneByOne, attempts) = (true, attempts + 1)
+                    if size == 1, isAgain { refusal = error.message }
+                    (isOneByOne, isAgain) = (true, true)
                 }
             }
             changed()
@@ -282,7 +286,7 @@ final class RealmHistory: Sendable {
     private func commit(_ plan: UploadPlan, by user: String) async throws {
         if plan.addition.entries.isEmpty { return }
         let key = key, tables = tables, writes = plan.writes, addition = plan.addition, former = plan.formerVersion
-        try await store.withIndependentWrites(app: key.app) { transaction in
+        try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
             if !writes.isEmpty {
                 _ = try await transaction.query(
                     "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",

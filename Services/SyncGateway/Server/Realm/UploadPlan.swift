@@ -34,7 +34,7 @@ struct UploadPlan {
         guard let file = try await tables.file(number, of: key) else {
             throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
         }
-        let schema = try RealmHistory.schema(standing.schema)
+        let schema = try history.schema(standing.schema)
         var plan = UploadPlan(
             formerVersion: standing.version, file: file, schema: schema,
             target: RealmWrite.Target(deployed, key.partition), seen: PartitionObjects(schema: schema),
