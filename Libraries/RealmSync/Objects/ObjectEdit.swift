@@ -78,8 +78,8 @@ struct ObjectEdit {
             }
         }
         guard index < size else { throw badPlace("no element") }
-        if rest.isEmpty { moved += size }
         guard rest.isEmpty else { return try apply(to: &elements[index], element, rest) }
+        moved += size
         switch edit {
         case .updateElement(let payload, _):
             elements[index] = try value(payload, element, present: elements[index])
@@ -104,9 +104,9 @@ struct ObjectEdit {
         switch payload {
         case .erased: if isThere { entries.fields.remove(at: place) }
         default:
+            var present = isThere ? entries.fields[place].value : .null
             // Unlike elsewhere, an embedded object replaces the one that is there.
-            var present = Value.null
-            if isThere, case .objectValue = payload {} else if isThere { present = entries.fields[place].value }
+            if case .objectValue = payload { present = .null }
             let value = try value(payload, element, present: present)
             if isThere {
                 entries.fields[place].value = value

@@ -38,12 +38,11 @@ final class RealmHub: Sendable {
     /// The partition's history, which is kept as long as a session has it open.
     func open(_ key: PartitionKey, by session: RealmSession) -> RealmHistory {
         state.withLock { state in
-            if state.histories[key] == nil {
-                state.histories[key] = Open(history: makeHistory(key))
-            }
-            state.histories[key]?.sessions[ObjectIdentifier(session)] = session
-            return state.histories[key]?.history
-        } ?? makeHistory(key)
+            var open = state.histories[key] ?? Open(history: makeHistory(key))
+            open.sessions[ObjectIdentifier(session)] = session
+            state.histories[key] = open
+            return open.history
+        }
     }
 
     private func makeHistory(_ key: PartitionKey) -> RealmHistory {
