@@ -133,6 +133,14 @@ public struct HandledEvents: Sendable {
             [.text(consumer), .text(eventID)]) == 1
     }
 
+    /// Returns whether the consumer has handled the event with this id.
+    public func contains(eventID: String, in client: some PostgresQuerying) async throws -> Bool {
+        try await !client.query(
+            "SELECT FROM partita.handled_event_ids WHERE consumer = $1 AND event_id = $2",
+            [.text(consumer), .text(eventID)]
+        ).isEmpty
+    }
+
     /// The statement by which events with ids ($2, an array) are marked as handled by a consumer ($1), for a statement that does more. Ids
     /// are in the same order in all callers, so that these don't deadlock.
     public static let claimAllSQL = """

@@ -1,5 +1,6 @@
 import DocumentModel
 import EventLoop
+import EventStream
 import FunctionProtocol
 import Functions
 import Postgres
@@ -23,19 +24,18 @@ final class RunJournal: Sendable {
         var isOvertaken = false
     }
 
-    private let app: String
-    private let trigger: String
-    private let event: String
+    private let run: RunRecords.Run
+    private let handled: HandledEvents
     private let state: Locked<State>
 
-    /// Another worker, which considered this one dead, runs the same event and has made this write: it must not be made twice.
+    /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
+    /// not be made twice.
     struct Overtaken: Error {}
 
     /// - Parameter entries: what an earlier run has recorded.
-    init(_ run: RunRecords.Run, entries: [RunRecords.Entry]) throws {
-        app = run.app
-        trigger = run.trigger
-        event = run.event
+    init(_ run: RunRecords.Run, entries: [RunRecords.Entry], handled: HandledEvents) throws {
+        self.run = run
+        self.handled = handled
         var state = State()
         for entry in entries {
             state.recorded[entry.ordinal] = Entry(digest: entry.digest, result: try ExtendedJSON.parse(entry.result))
@@ -90,11 +90,14 @@ final class RunJournal: Sendable {
             returning ordinal
             """,
             [
-                .text(app), .text(trigger), .text(event), .int8Array(entries.map(\.0)),
+                .text(run.app), .text(run.trigger), .text(run.event), .int8Array(entries.map(\.0)),
                 .textArray(entries.map(\.1.digest)),
                 .textArray(entries.map { ExtendedJSON.print($0.1.result) }),
             ])
-        guard try rows.contains(where: { try $0.decode(0, as: Int64.self) == effect.ordinal }) else {
+        // The end of a run deletes its entries. So a run that has ended is looked for after the insertion, by a statement that sees
+        // what had committed until then: an end that commits later finds this entry, and the write that it belongs to.
+        let isNew = try rows.contains { try $0.decode(0, as: Int64.self) == effect.ordinal }
+        guard isNew, try await !handled.contains(eventID: run.id, in: transaction) else {
             state.withLock { $0.isOvertaken = true }
             throw Overtaken()
         }

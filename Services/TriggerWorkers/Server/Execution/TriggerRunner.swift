@@ -83,7 +83,7 @@ struct TriggerRunner: Sendable {
         _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: QueryError
     ) async throws {
         let id = Self.record(trigger, app, event).id
-        guard try await !isHandled(id) else { return }
+        guard try await !handled.contains(eventID: id, in: client) else { return }
         try await deadLetter(
             id, trigger, app, event,
             TriggerFailure.Failure(
@@ -97,13 +97,6 @@ struct TriggerRunner: Sendable {
         RunRecords.Run(app: app.id, trigger: trigger.name, event: event.id)
     }
 
-    private func isHandled(_ id: String) async throws -> Bool {
-        let done = try await client.query(
-            "select from partita.handled_event_ids where consumer = $1 and event_id = $2",
-            [.text(handled.consumer), .text(id)])
-        return !done.isEmpty
-    }
-
     private struct Divergence: Error { let message: String }
 
     /// - Returns: false when the event was handled before.
@@ -112,7 +105,7 @@ struct TriggerRunner: Sendable {
         needsOwnHost: Bool
     ) async throws -> Bool {
         guard let entries = try await records.entries(of: record) else { return false }
-        let journal = try RunJournal(record, entries: entries)
+        let journal = try RunJournal(record, entries: entries, handled: handled)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,

@@ -1,0 +1,40 @@
+import DocumentModel
+import DocumentStore
+import EventStream
+import FunctionProtocol
+import Postgres
+import TestSupport
+import Testing
+
+@testable import TriggerWorkers
+
+@Suite struct RunJournalTests {
+    private let handled = HandledEvents(consumer: "trigger-workers")
+    private let write = FunctionEffect(
+        ordinal: 1, service: "mongodb-atlas", action: "insertOne", arguments: [:],
+        function: "write")
+    private let run = RunRecords.Run(app: ObjectId().hexString, trigger: "onMessage", event: "1")
+
+    /// Writes as a worker does that got the event now.
+    private func record(_ journal: RunJournal, in fixture: TriggersFixture) async throws {
+        try await fixture.postgres.withTransaction { try await journal.write(write, result: .null, in: $0) }
+    }
+
+    @Test func `a worker that is late can't write, whether the other worker's run has ended or not`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let records = RunRecords(client: fixture.postgres, handled: handled)
+        // All of them begin before the first writes: one is given the event, the others too, since they look dead in turn.
+        let first = try RunJournal(run, entries: try #require(await records.entries(of: run)), handled: handled)
+        let second = try RunJournal(run, entries: try #require(await records.entries(of: run)), handled: handled)
+        let third = try RunJournal(run, entries: try #require(await records.entries(of: run)), handled: handled)
+        try await record(first, in: fixture)
+        await #expect(throws: RunJournal.Overtaken.self) { try await record(second, in: fixture) }
+        try await records.end(run)
+        await #expect(throws: RunJournal.Overtaken.self) { try await record(third, in: fixture) }
+        #expect(third.isOvertaken)
+        #expect(
+            try await fixture.postgres.query(
+                "select from partita.trigger_journal where app = $1", [.text(run.app)]
+            ).isEmpty)
+    }
+}
