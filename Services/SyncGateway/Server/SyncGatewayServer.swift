@@ -35,6 +35,10 @@ public enum SyncGatewayServer {
     static let connections = ConfigurationKey<Int>.int(
         "device.connections", default: 50, range: 1...10_000, "Connections that a user may have with one gateway.")
 
+    static let realmOffline = ConfigurationKey<Duration>.duration(
+        "realm.offline", default: .seconds(30 * 86_400), range: .seconds(60)...(.seconds(3650 * 86_400)),
+        "How long a client with a Realm SDK may be away; then it gets a client reset.")
+
     /// The service's main program.
     public static let main = ServiceMain(
         name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
@@ -42,7 +46,7 @@ public enum SyncGatewayServer {
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys + [
             window.description, subscriptions.description, connections.description, deviceQuestions.description,
             userQuestions.description, appQuestions.description, EngineSettings.presenceTTL.description,
-            EngineSettings.ruleHosts.description,
+            EngineSettings.ruleHosts.description, realmOffline.description,
         ])
 
     /// Creates the service.
@@ -93,6 +97,9 @@ public enum SyncGatewayServer {
         context.router.webSocket("/api/client/v2.0/app/:app/realm-sync") {
             try sessions.admitRealm($0, hub: realm)
         }
+        let realmRetention = RealmRetention(
+            hub: realm, tables: RealmTables(client: engines.postgres),
+            offline: context.configuration[realmOffline], logger: logger)
         let ruleHosts = FunctionHostPool(
             configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration),
             loop: context.loops.next(),
@@ -124,7 +131,7 @@ public enum SyncGatewayServer {
             engines.service(migrations: [GatewayRegistry.migrations, RealmTables.migrations], servesUsers: true) {
                 [
                     grants, committer, relay, changes, ruleHosts,
-                    grantChanges, presenceChanges, presence, watch, epoch, heads,
+                    grantChanges, presenceChanges, presence, watch, epoch, heads, realmRetention,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }

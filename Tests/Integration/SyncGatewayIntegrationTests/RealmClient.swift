@@ -37,6 +37,8 @@ final class RealmClient: @unchecked Sendable {
     private var own: [HistoryWindow.Entry] = []
     private var version: UInt64 = 3
     private(set) var downloaded: (server: UInt64, client: UInt64) = (0, 0)
+    /// The bytes of the changesets that it was sent.
+    private(set) var receivedBytes = 0
     private var latest: (version: UInt64, salt: UInt64) = (0, 0)
     private var sent: UInt64 = 0
     private var request: UInt64 = 0
@@ -213,6 +215,9 @@ final class RealmClient: @unchecked Sendable {
         }
     }
 
+    /// Takes the next message.
+    func receive() async throws { try take(try await next()) }
+
     /// Takes downloads and errors until something holds.
     func receive(until isDone: (RealmClient) -> Bool) async throws {
         while !isDone(self) { try take(try await next()) }
@@ -253,6 +258,7 @@ final class RealmClient: @unchecked Sendable {
                 fields[1] <= numbers[2]
             else { throw Unexpected(what: "changeset \(fields)") }
             last = fields[0]
+            receivedBytes += Int(fields[5])
             incoming.append(
                 .init(
                     base: fields[1],

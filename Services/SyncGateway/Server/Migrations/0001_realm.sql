@@ -5,7 +5,7 @@ create table partita.realm_partitions (
     partition text collate "C" not null,
     -- The newest version of the history; 0 of an empty one.
     version bigint not null,
-    -- The version before its first entry: what there was before has nothing to do with it.
+    -- The version after which all entries are there: what there was before has been trimmed, or has nothing to do with them.
     base bigint not null default 0,
     -- The number of the next client file; 1 is the server.
     next_file bigint not null default 2,
@@ -45,9 +45,36 @@ create table partita.realm_files (
     upload_base bigint not null default 0,
     -- The version up to which the client has the history.
     base bigint not null default 0,
+    -- The version of the snapshot with which the client begins; 0 if it begins with the first entry, null if it hasn't begun.
+    snapshot bigint,
     seen_at timestamptz not null default now(),
     primary key (app, partition, file)
 ) with (fillfactor = 70);
+
+-- States of a history, with which new clients begin instead of with all that led to them.
+create table partita.realm_snapshots (
+    app text collate "C" not null,
+    partition text collate "C" not null,
+    -- The version whose state it is.
+    version bigint not null,
+    -- How many changesets it is. For those who begin with it, they have the versions up to its own.
+    parts bigint not null,
+    bytes bigint not null,
+    -- When the newest change in it was made, in milliseconds since 2015: by it clients merge with what they have done themselves.
+    origin_time bigint not null,
+    primary key (app, partition, version)
+);
+
+create table partita.realm_snapshot_parts (
+    app text collate "C" not null,
+    partition text collate "C" not null,
+    snapshot bigint not null,
+    -- Its place, from 1.
+    part bigint not null,
+    salt bigint not null,
+    bytes bytea not null,
+    primary key (app, partition, snapshot, part)
+);
 
 -- Entries of the history in the form that a client has them, where it differs.
 create table partita.realm_reciprocals (

@@ -17,6 +17,8 @@ final class RealmHistory: Sendable {
     let tables: RealmTables
     let classes: RealmClasses
     let logger: Logger
+    /// One snapshot at a time of all partitions.
+    let snapshots: FairGate<ExactText>
     private let tail = Locked(RealmTail())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     private let merges: FairGate<ExactText>
@@ -24,10 +26,12 @@ final class RealmHistory: Sendable {
     private let gate = FairGate<ExactText>(places: 1, waiting: 10_000)
 
     init(
-        key: PartitionKey, store: DocumentStore, classes: RealmClasses, merges: FairGate<ExactText>, logger: Logger
+        key: PartitionKey, store: DocumentStore, classes: RealmClasses, merges: FairGate<ExactText>,
+        snapshots: FairGate<ExactText>, logger: Logger
     ) {
         self.key = key
         self.merges = merges
+        self.snapshots = snapshots
         self.store = store
         self.classes = classes
         self.logger = logger

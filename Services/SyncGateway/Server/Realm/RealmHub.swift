@@ -27,6 +27,8 @@ final class RealmHub: Sendable {
     private let logger: Logger
     /// A merge may take much memory and time: few at once, by app and user.
     private let merges = FairGate<ExactText>(places: 4, waiting: 25_000)
+    /// A snapshot reads all objects of a partition.
+    private let snapshots = FairGate<ExactText>(places: 1, waiting: 25_000)
     private let state = Locked(State())
 
     init(store: DocumentStore, apps: AppDirectory, logger: Logger) {
@@ -46,7 +48,13 @@ final class RealmHub: Sendable {
     }
 
     private func makeHistory(_ key: PartitionKey) -> RealmHistory {
-        RealmHistory(key: key, store: store, classes: classes, merges: merges, logger: logger)
+        RealmHistory(
+            key: key, store: store, classes: classes, merges: merges, snapshots: snapshots, logger: logger)
+    }
+
+    /// The partition's history, for work that no session asks for.
+    func history(of key: PartitionKey) -> RealmHistory {
+        state.withLock { $0.histories[key]?.history } ?? makeHistory(key)
     }
 
     func close(_ key: PartitionKey, by session: RealmSession) {

@@ -121,20 +121,25 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         early = nil
         run { [self] in
             guard phase == .bound, let history else { return }
-            let key = key, tables = history.tables
+            let key = key, tables = history.tables, number = Int64(clamping: frame.fileIdent)
+            // Before it is known what the history has: what the client needs isn't trimmed from now on.
+            if frame.downloadServerVersion == 0 { try await history.makeSnapshotIfWorthwhile() }
+            try await tables.begin(number, in: key)
             history.changed()
             let standing = try await history.catchUp()
-            guard let file = try await tables.file(Int64(clamping: frame.fileIdent), of: key),
+            guard let file = try await tables.file(number, of: key),
                 UInt64(file.salt) == frame.fileIdentSalt, file.user.hasSameBytes(as: connection.claims.user)
             else { throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file") }
             let latest = max(frame.latestServerVersion, frame.downloadServerVersion)
             guard latest <= UInt64(standing.version),
-                frame.downloadServerVersion == 0 || frame.downloadServerVersion >= UInt64(standing.base)
+                frame.downloadServerVersion == 0
+                    ? file.canBegin(in: standing)
+                    : file.canContinue(after: Int64(clamping: frame.downloadServerVersion), in: standing)
             else {
                 throw RealmRefusal.reset(.badServerVersion, "the client has versions that the server doesn't have")
             }
             if frame.latestServerVersion > 0 {
-                let salt = try await tables.salt(of: Int64(frame.latestServerVersion), in: key)
+                let salt = try await tables.salt(of: Int64(frame.latestServerVersion), for: file, in: key)
                 guard salt == Int64(clamping: frame.latestServerVersionSalt) else {
                     throw RealmRefusal.reset(.divergingHistories, "the client has another history than the server")
                 }
@@ -325,18 +330,26 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         owesAcknowledgement = true
     }
 
+    /// Notes how far the client was, so that the history before that can be trimmed.
+    private func noteAtTheEnd() {
+        guard let progress, let history, let file else { return }
+        self.progress = nil
+        let key = key
+        // Without it, more is kept than is needed.
+        Task { try? await history.tables.note(progress, of: file.number, in: key) }
+    }
+
     /// Sends what the client doesn't have, or a part of it.
     /// - Returns: false if nothing may be sent now; something else wakes the session then.
     private func download() async throws -> Bool {
         guard mayServe, connection.hasRoom, let history, let file else { return false }
         let answered = marks.count
         let standing = try await history.catchUp()
-        // A new client begins where the history does.
-        if downloaded.server == 0 { downloaded.server = UInt64(standing.base) }
-        guard downloaded.server >= UInt64(standing.base) else {
+        if downloaded.server == 0 { downloaded.server = UInt64(file.beginning(of: standing)) }
+        guard file.canContinue(after: Int64(downloaded.server), in: standing) else {
             throw RealmRefusal.reset(.badServerVersion, "the history has begun anew")
         }
-        let entries = try await history.entries(after: Int64(downloaded.server))
+        let entries = try await history.entries(after: Int64(downloaded.server), for: file)
         guard phase == .active, mayServe else { return phase == .active }
         guard
             entries.first.map({ UInt64($0.version) == downloaded.server + 1 })
@@ -353,7 +366,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             acknowledged.client = max(acknowledged.client, download.clientVersion)
             download.uploadClientVersion = acknowledged.client
             let salt = entries.last?.salt
-            let known = salt == nil && end > 0 ? try await history.tables.salt(of: Int64(end), in: key) : salt
+            let known =
+                salt == nil && end > 0 ? try await history.tables.salt(of: Int64(end), for: file, in: key) : salt
             guard phase == .active, mayServe else { return phase == .active }
             connection.send(
                 .download(
@@ -408,6 +422,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         expiryTimer = nil
         progressTimer?.close()
         progressTimer = nil
+        noteAtTheEnd()
         connection.hub.close(key, by: self)
         for frame in uploads { connection.uploadEnded(frame.body.size) }
         uploads = []

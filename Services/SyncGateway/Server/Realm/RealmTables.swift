@@ -12,7 +12,7 @@ struct RealmTables: Sendable {
     struct Standing: Sendable {
         /// The newest version; 0 when there is no history yet.
         var version: Int64
-        /// The version before its first entry: clients of what there was before begin anew.
+        /// The version after which all entries are there: clients that have less begin anew, but for those that have a snapshot.
         var base: Int64
         /// The revision up to which changes of documents are in it.
         var revision: Revision
@@ -30,6 +30,29 @@ struct RealmTables: Sendable {
         var uploadBase: Int64
         /// The version up to which the client has the history.
         var base: Int64
+        /// The version of the snapshot with which it began; 0 if that was the first entry.
+        var begun: Int64 = 0
+        /// That snapshot, as long as it is there.
+        var snapshot: RealmSnapshot?
+
+        /// Whether the client can begin: also once more, if it hasn't got anything yet.
+        func canBegin(in standing: Standing) -> Bool {
+            begun == 0 ? base <= standing.base : snapshot(in: standing) != nil && base < begun
+        }
+
+        /// The version with which the client begins.
+        func beginning(of standing: Standing) -> Int64 { snapshot(in: standing)?.beginning ?? standing.base }
+
+        /// Whether the client can go on after a version.
+        func canContinue(after version: Int64, in standing: Standing) -> Bool {
+            version >= beginning(of: standing) && version <= standing.version
+                && (version >= standing.base || snapshot(in: standing) != nil)
+        }
+
+        /// A snapshot of what there was before the history began anew isn't one of it.
+        private func snapshot(in standing: Standing) -> RealmSnapshot? {
+            snapshot.flatMap { $0.version >= standing.base ? $0 : nil }
+        }
     }
 
     /// A changeset of the history.
@@ -78,15 +101,22 @@ struct RealmTables: Sendable {
     func file(_ number: Int64, of key: PartitionKey) async throws -> File? {
         let rows = try await client.query(
             """
-            select salt, user_id, client_version, upload_base, base from partita.realm_files
-            where app = $1 and partition = $2 and file = $3
+            select f.salt, f.user_id, f.client_version, f.upload_base, f.base, f.snapshot, s.version, s.parts, s.origin_time
+            from partita.realm_files f left join partita.realm_snapshots s
+            on s.app = f.app and s.partition = f.partition and s.version = f.snapshot
+            where f.app = $1 and f.partition = $2 and f.file = $3
             """, Self.place(key) + [.int(number)])
         return try rows.first.map { row in
-            let (salt, user, clientVersion, uploadBase, base) = try row.decode(
-                (Int64, String, Int64, Int64, Int64).self)
-            return File(
+            let (salt, user, clientVersion, uploadBase, base, begun, version, parts, time) = try row.decode(
+                (Int64, String, Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?).self)
+            var file = File(
                 number: number, salt: salt, user: user, clientVersion: clientVersion, uploadBase: uploadBase, base: base
             )
+            file.begun = begun ?? 0
+            if let version, let parts, let time {
+                file.snapshot = RealmSnapshot(version: version, parts: parts, originTime: time)
+            }
+            return file
         }
     }
 
@@ -277,7 +307,10 @@ struct RealmTables: Sendable {
     }
 
     private static func removal(_ place: [PostgresValue]) -> [PostgresStatement] {
-        ["realm_history", "realm_files", "realm_reciprocals", "realm_objects"].map {
+        [
+            "realm_history", "realm_files", "realm_reciprocals", "realm_objects", "realm_snapshots",
+            "realm_snapshot_parts",
+        ].map {
             PostgresStatement("delete from partita.\($0) where app = $1 and partition = $2", place)
         }
     }
@@ -316,7 +349,7 @@ struct RealmTables: Sendable {
         ])
     }
 
-    private static func place(_ key: PartitionKey) -> [PostgresValue] { [.text(key.app), .text(key.partition.text)] }
+    static func place(_ key: PartitionKey) -> [PostgresValue] { [.text(key.app), .text(key.partition.text)] }
 }
 
 extension ObjectKey {

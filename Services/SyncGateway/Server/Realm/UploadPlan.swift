@@ -43,14 +43,14 @@ struct UploadPlan {
         // A new client has no version of the history yet.
         let new = known.map { upload in
             var upload = upload
-            if upload.serverVersion == 0 { upload.serverVersion = UInt64(standing.base) }
+            if upload.serverVersion == 0 { upload.serverVersion = UInt64(file.beginning(of: standing)) }
             return upload
         }
         guard let base = new.map(\.serverVersion).min() else { return plan }
-        guard base <= UInt64(standing.version), base >= UInt64(max(file.base, standing.base)) else {
+        guard base >= UInt64(file.base), file.canContinue(after: Int64(clamping: base), in: standing) else {
             throw RealmRefusal.reset(.badServerVersion, "the history has no version \(base), or no longer")
         }
-        let entries = try await tables.entries(of: key, after: Int64(base))
+        let entries = try await history.allEntries(after: Int64(base), for: file)
         guard entries.last?.version ?? Int64(base) == standing.version else { throw RealmRefusal.busy }
         guard entries.count == Int(standing.version - Int64(base)) else {
             throw RealmRefusal.reset(.badServerVersion, "the history doesn't reach back to version \(base) any more")

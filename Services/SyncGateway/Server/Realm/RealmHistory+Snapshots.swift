@@ -1,0 +1,86 @@
+import DocumentModel
+import Logging
+import Postgres
+import RealmSync
+
+extension RealmHistory {
+    /// The entries after a version as a client file has them, or the first of them.
+    func entries(after version: Int64, for file: RealmTables.File) async throws -> [RealmTables.Entry] {
+        if let snapshot = file.snapshot, version < snapshot.version {
+            return try await tables.parts(of: snapshot, in: key, after: version, bytes: Self.downloadBytes)
+        }
+        return try await entries(after: version)
+    }
+
+    /// All entries after a version as a client file has them.
+    func allEntries(after version: Int64, for file: RealmTables.File) async throws -> [RealmTables.Entry] {
+        guard let snapshot = file.snapshot, version < snapshot.version else {
+            return try await tables.entries(of: key, after: version)
+        }
+        return try await tables.parts(of: snapshot, in: key, after: version)
+            + tables.entries(of: key, after: snapshot.version)
+    }
+
+    /// Makes a snapshot, if new clients would begin with much more than what there is. Those who call it at the same time share that.
+    func makeSnapshotIfWorthwhile() async throws {
+        try await snapshots.enter(ExactText(key.app), isCounted: false)
+        defer { snapshots.leave(ExactText(key.app)) }
+        guard try await tables.growth(of: key).isLarge else { return }
+        do {
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { try await makeSnapshot() }
+        } catch let error as PostgresError where error.isUniqueViolation {
+            // Another gateway has made it.
+        }
+    }
+
+    /// The bytes of objects for which a changeset is made, about.
+    private static let partBytes: Int64 = 1 << 20
+
+    private func makeSnapshot() async throws {
+        let begin = ContinuousClock.now
+        let made = try await store.client.withTransaction(isolation: .repeatableRead) {
+            transaction -> (snapshot: RealmSnapshot, bytes: Int)? in
+            guard let source = try await tables.source(of: key, in: transaction), source.version > 0 else { return nil }
+            let schema = try self.schema(source.schema)
+            // There can't be more changesets than versions: that of the classes, full ones, and a last one.
+            let partBytes = max(Self.partBytes, source.bytes / max(1, source.version - 1) + 1)
+            var parts: Int64 = 1, total = source.schema.count
+            try await tables.addPart(source.schema, parts, of: source.version, to: key, in: transaction)
+            var waiting: [(key: ObjectKey, object: Document?)] = [], waitingBytes = 0, last: ObjectKey?
+            func add() async throws {
+                if waiting.isEmpty { return }
+                var objects = PartitionObjects(schema: schema)
+                let bytes = objects.change(waiting).encoded()
+                parts += 1
+                total += bytes.count
+                (waiting, waitingBytes) = ([], 0)
+                try await tables.addPart(bytes, parts, of: source.version, to: key, in: transaction)
+            }
+            while true {
+                let page = try await tables.objects(of: key, after: last, limit: Self.page, in: transaction)
+                for (key, object, bytes) in page {
+                    waiting.append((key, object))
+                    waitingBytes += bytes
+                    if waitingBytes >= partBytes { try await add() }
+                }
+                guard page.count == Self.page else { break }
+                last = page.last?.key
+            }
+            try await add()
+            // A clock that is ahead doesn't make the whole state newer than it is.
+            let time = min(source.originTime, Self.time(store.clock.now()))
+            let snapshot = RealmSnapshot(version: source.version, parts: parts, originTime: time)
+            try await tables.add(snapshot, bytes: total, to: key, in: transaction)
+            return (snapshot, total)
+        }
+        guard let made else { return }
+        logger.info(
+            "a snapshot of a partition was made for new Realm clients",
+            metadata: [
+                "app": "\(key.app)", "partition.id": "\(key.partition)", "bytes": "\(made.bytes)",
+                "parts": "\(made.snapshot.parts)", "duration": "\(ContinuousClock.now - begin)",
+            ])
+    }
+
+    private static let page = 500
+}

@@ -1,0 +1,49 @@
+import DocumentModel
+import Lifecycle
+import Logging
+
+/// Removes every hour what the histories of Realm clients no longer need, so that they don't grow for ever. Several gateways may do this
+/// at once.
+struct RealmRetention: Service {
+    let hub: RealmHub
+    let tables: RealmTables
+    /// How long a client may be away; then it begins anew.
+    let offline: Duration
+    let logger: Logger
+
+    private static let interval = Duration.seconds(3600)
+    /// The number of partitions that are looked at by one statement.
+    private static let batch = 200
+    /// A history with fewer entries than this after its snapshot gets no new one until a new client comes.
+    private static let growth: Int64 = 1000
+
+    func run() async throws {
+        // Ends by cancellation only.
+        try? await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await sweep()
+                } catch {
+                    logger.warning("histories of Realm clients weren't trimmed", metadata: ["error": "\(error)"])
+                }
+                try await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    /// Forgets clients that were away for too long, and trims the histories.
+    func sweep() async throws {
+        try await tables.forgetFiles(unseenFor: offline)
+        var last: PartitionKey?
+        while !Task.isCancelled {
+            let page = try await tables.trimmings(after: last, limit: Self.batch)
+            for trimming in page {
+                let isLarge = trimming.growth > Self.growth
+                if isLarge { try await hub.history(of: trimming.key).makeSnapshotIfWorthwhile() }
+                if isLarge || trimming.isDue { try await tables.trim(trimming.key) }
+            }
+            guard page.count == Self.batch else { return }
+            last = page.last?.key
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import DocumentModel
+import Postgres
+import RealmSync
+
+extension RealmTables {
+    /// How much has been added to a history since what a new client would begin with.
+    struct Growth: Sendable {
+        /// The bytes of the newest snapshot; `nil` without one.
+        var snapshot: Int64?
+        /// The bytes of what comes after it.
+        var added: Int64
+
+        /// Whether a new snapshot is worth its making: a new client would download much more than what there is. What a snapshot costs is
+        /// in proportion to what was added since the last one.
+        var isLarge: Bool { added > max(Self.smallest, (snapshot ?? 0) / 2) }
+
+        private static let smallest: Int64 = 256 << 10
+    }
+
+    func growth(of key: PartitionKey) async throws -> Growth {
+        let rows = try await client.query(
+            """
+            with newest as (
+                select s.version, s.bytes from partita.realm_snapshots s
+                join partita.realm_partitions p on p.app = s.app and p.partition = s.partition and s.version >= p.base
+                where s.app = $1 and s.partition = $2 order by s.version desc limit 1)
+            select (select bytes from newest), (
+                -- Each entry counts for what it costs besides its changeset, too.
+                select coalesce(sum(length(bytes) + 128), 0)::bigint from partita.realm_history
+                where app = $1 and partition = $2 and version > coalesce((select version from newest), 0))
+            """, Self.place(key))
+        guard let row = rows.first else { throw PostgresError(.decoding, "a history's growth was not returned") }
+        let (snapshot, added) = try row.decode((Int64?, Int64).self)
+        return Growth(snapshot: snapshot, added: added)
+    }
+
+    // MARK: Making one
+
+    /// What a snapshot is made of.
+    struct Source: Sendable {
+        let version: Int64
+        let schema: [UInt8]
+        /// When the newest change was made, in milliseconds since 2015; 0 if that isn't known.
+        let originTime: Int64
+        /// The bytes of all objects.
+        let bytes: Int64
+    }
+
+    /// - Parameter transaction: One that sees a single state.
+    func source(of key: PartitionKey, in transaction: PostgresTransaction) async throws -> Source? {
+        let rows = try await transaction.query(
+            """
+            select version, schema,
+                greatest(
+                    (select max(origin_time) from partita.realm_history where app = $1 and partition = $2),
+                    (select max(origin_time) from partita.realm_snapshots where app = $1 and partition = $2), 0),
+                coalesce((select sum(length(body)) from partita.realm_objects where app = $1 and partition = $2), 0)::bigint
+            from partita.realm_partitions where app = $1 and partition = $2
+            """, Self.place(key))
+        return try rows.first.map { row in
+            let (version, schema, time, bytes) = try row.decode((Int64, [UInt8], Int64, Int64).self)
+            return Source(version: version, schema: schema, originTime: time, bytes: bytes)
+        }
+    }
+
+    /// Objects with their bytes, in the order of their keys.
+    func objects(
+        of key: PartitionKey, after last: ObjectKey?, limit: Int, in transaction: PostgresTransaction
+    ) async throws -> [(key: ObjectKey, object: Document, bytes: Int)] {
+        let rows = try await transaction.query(
+            """
+            select class, id, body from partita.realm_objects
+            where app = $1 and partition = $2 and (class, id) > ($3, $4) order by class, id limit $5
+            """, Self.place(key) + [.text(last?.table ?? ""), .text(last?.idText ?? ""), .int(Int64(limit))])
+        return try rows.map { row in
+            let (table, id, body) = try row.decode((String, String, String).self)
+            guard let id = Value(idText: id).flatMap({ ObjectKey.Id($0) }) else {
+                throw PostgresError(.decoding, "an object of a history has a primary key that is none")
+            }
+            return (ObjectKey(table: table, id: id), try ExtendedJSON.parseDocument(body), body.utf8.count)
+        }
+    }
+
+    func addPart(
+        _ bytes: [UInt8], _ part: Int64, of snapshot: Int64, to key: PartitionKey, in transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            """
+            insert into partita.realm_snapshot_parts (app, partition, snapshot, part, salt, bytes)
+            values ($1, $2, $3, $4, $5, $6)
+            """, Self.place(key) + [.int(snapshot), .int(part), .int(Entry.salt()), .bytea(bytes)])
+    }
+
+    func add(
+        _ snapshot: RealmSnapshot, bytes: Int, to key: PartitionKey, in transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            """
+            insert into partita.realm_snapshots (app, partition, version, parts, bytes, origin_time)
+            values ($1, $2, $3, $4, $5, $6)
+            """,
+            Self.place(key) + [
+                .int(snapshot.version), .int(snapshot.parts), .int(Int64(bytes)), .int(snapshot.originTime),
+            ])
+    }
+
+    // MARK: Using one
+
+    /// Notes that a client is there, and with what it begins, if it hasn't begun.
+    func begin(_ file: Int64, in key: PartitionKey) async throws {
+        // The partition is locked by a statement of its own, so that the next one sees what was removed until then.
+        _ = try await client.pipeline(
+            [
+                PostgresStatement(
+                    "select from partita.realm_partitions where app = $1 and partition = $2 for share", Self.place(key)),
+                PostgresStatement(
+                    """
+                    update partita.realm_files f set snapshot = coalesce(s.version, 0),
+                        base = case when s.version is null then greatest(f.base, p.base) else f.base end
+                    from partita.realm_partitions p left join lateral (
+                        select max(version) as version from partita.realm_snapshots
+                        where app = p.app and partition = p.partition and version >= p.base) s on true
+                    where f.app = $1 and f.partition = $2 and f.file = $3 and p.app = $1 and p.partition = $2
+                        and f.snapshot is null
+                    """, Self.place(key) + [.int(file)]),
+                PostgresStatement(
+                    "update partita.realm_files set seen_at = now() where app = $1 and partition = $2 and file = $3",
+                    Self.place(key) + [.int(file)]),
+            ], in: .explicit)
+    }
+
+    /// The entries after a version as a client file has them.
+    /// - Parameter bytes: Where the part of the snapshot ends; it has at least one changeset, if there is any.
+    func parts(
+        of snapshot: RealmSnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max
+    ) async throws -> [Entry] {
+        let rows = try await client.query(
+            """
+            select part, salt, bytes from (
+                select *, sum(length(bytes)) over (order by part) - length(bytes) as before
+                from partita.realm_snapshot_parts
+                where app = $1 and partition = $2 and snapshot = $3 and part > $4) p
+            where before < $5 order by part
+            """,
+            Self.place(key) + [.int(snapshot.version), .int(version - snapshot.beginning), .int(Int64(bytes))])
+        return try rows.map { row in
+            let (part, salt, bytes) = try row.decode((Int64, Int64, [UInt8]).self)
+            return Entry(
+                version: snapshot.beginning + part, salt: salt, file: 1, clientVersion: 0,
+                originTime: snapshot.originTime, audience: nil, bytes: bytes)
+        }
+    }
+
+    /// The secret of a version as a client file has it; `nil` if it has no such version.
+    func salt(of version: Int64, for file: File, in key: PartitionKey) async throws -> Int64? {
+        guard let snapshot = file.snapshot, version <= snapshot.version else {
+            return try await salt(of: version, in: key)
+        }
+        return try await client.query(
+            """
+            select salt from partita.realm_snapshot_parts
+            where app = $1 and partition = $2 and snapshot = $3 and part = $4
+            """, Self.place(key) + [.int(snapshot.version), .int(version - snapshot.beginning)]
+        ).first?.decode(0)
+    }
+}

@@ -1,0 +1,198 @@
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import Logging
+import RealmSync
+import SyncEngine
+import TestSupport
+import Testing
+
+@testable import SyncGateway
+
+/// What of a history new clients are sent, and what of it is kept.
+@Suite struct RealmSnapshotTests {
+    private let logger = Logger(label: "realm-snapshots")
+
+    private func key(_ partition: Partition, _ number: Int) -> ObjectKey {
+        ObjectKey(table: "ChatMessage", id: .string(ExactText("\(partition.text)/\(number)")))
+    }
+
+    private func message(_ text: String, in partition: Partition) -> Document {
+        ["partition": .string(String(partition.text.dropFirst(2))), "text": .string(text), "timestamp": .date(1000)]
+    }
+
+    /// A text that can't be compressed to nothing.
+    private func text(_ bytes: Int, _ seed: Int) -> String {
+        var state = UInt64(seed &* 2_654_435_761 &+ 1)
+        return String(
+            (0..<bytes).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return Character(UnicodeScalar(UInt8(97 + (state >> 33) % 26)))
+            })
+    }
+
+    private func clients(
+        _ users: [String], in partition: Partition, of fixture: GatewayFixture
+    ) async throws -> [RealmClient] {
+        var clients: [RealmClient] = []
+        for user in users {
+            try await fixture.grant(.write, to: user, in: partition)
+            clients.append(RealmClient(user, in: partition, of: fixture))
+        }
+        return clients
+    }
+
+    /// What an hour of the gateway does, for clients that may be away for a time.
+    private func sweep(_ fixture: GatewayFixture, offline: Duration = .seconds(86_400)) async throws {
+        let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
+        let hub = RealmHub(store: fixture.store, apps: apps, logger: logger)
+        try await RealmRetention(
+            hub: hub, tables: RealmTables(client: fixture.postgres), offline: offline, logger: logger
+        ).sweep()
+    }
+
+    private func count(_ table: String, _ partition: Partition, _ fixture: GatewayFixture) async throws -> Int64 {
+        try await fixture.postgres.query(
+            "select count(*) from partita.\(table) where partition = $1", [.text(partition.text)]
+        ).first?.decode(0) ?? 0
+    }
+
+    @Test func `a new client is sent the state, not all that led to it`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        let all = try await clients(["ann", "bob", "cem"], in: partition, of: fixture)
+        let (ann, bob, cem) = (all[0], all[1], all[2])
+        try await ann.open()
+        for round in 0..<60 {
+            try ann.write((key(partition, round % 3), message(text(10_000, round), in: partition)))
+            try await ann.upload()
+        }
+        try ann.write((key(partition, 0), nil))
+        try await ann.upload()
+
+        try await bob.open()
+        #expect(bob.objects.isSame(as: ann.objects) && bob.objects.objects.count == 2)
+        #expect(bob.receivedBytes < 30_000)
+        #expect(bob.downloaded.server == ann.downloaded.server || bob.downloaded.server >= 61)
+        // What it does is merged with what the others do, as always.
+        try bob.write((key(partition, 1), message("by bob", in: partition)))
+        try ann.write((key(partition, 2), message("by ann", in: partition)))
+        try await bob.upload()
+        try await ann.upload()
+        try await bob.catchUp()
+        try await ann.catchUp()
+        #expect(bob.objects.isSame(as: ann.objects))
+        // The snapshot is good for the next one, too, with what has come since.
+        try await cem.open()
+        #expect(cem.objects.isSame(as: ann.objects))
+        #expect(try await count("realm_snapshots", partition, fixture) == 1)
+        #expect(ann.errors.isEmpty && bob.errors.isEmpty && cem.errors.isEmpty)
+    }
+
+    @Test func `a client that is cut off in a snapshot goes on with it, whatever happens meanwhile`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        let all = try await clients(["ann", "bob", "cem"], in: partition, of: fixture)
+        let (ann, bob, cem) = (all[0], all[1], all[2])
+        try await ann.open()
+        for number in 0..<60 {
+            try ann.write((key(partition, number), message(text(100_000, number), in: partition)))
+            try await ann.upload()
+        }
+        try await bob.connect()
+        try await bob.begin()
+        try await bob.receive()
+        bob.cut()
+        let number = bob.objects.objects.count
+        #expect(number > 0 && number < 60)
+
+        // It writes to what it has and to what it doesn't have yet; others write more than a snapshot; all is trimmed.
+        try bob.write((key(partition, 59), message("new to bob", in: partition)))
+        let known = try #require(bob.objects.objects.keys.first { $0 != key(partition, 59) })
+        try bob.write((known, message("known to bob", in: partition)))
+        for number in 20..<60 {
+            try ann.write((key(partition, number), message(text(100_001, number), in: partition)))
+        }
+        try ann.write((key(partition, 1), nil))
+        try await ann.upload()
+        try await cem.open()
+        #expect(cem.objects.isSame(as: ann.objects))
+        #expect(try await count("realm_snapshots", partition, fixture) == 2)
+        try await sweep(fixture)
+        #expect(try await count("realm_snapshots", partition, fixture) == 2)
+
+        let received = bob.receivedBytes
+        try await bob.connect()
+        try await bob.begin()
+        bob.sendPending()
+        try await bob.catchUp()
+        try await bob.upload()
+        try await bob.catchUp()
+        for client in [ann, cem] { try await client.catchUp() }
+        #expect(bob.errors.isEmpty && ann.errors.isEmpty)
+        #expect(bob.objects.isSame(as: ann.objects) && cem.objects.isSame(as: ann.objects))
+        #expect(ann.objects.objects.count == 59 && ann.objects.objects[known]?["text"] == "known to bob")
+        #expect(bob.receivedBytes - received < 11_000_000)
+        // What is in the documents is what all of them have.
+        let stored = try await fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+            .findOne(["_id": known.id.value])
+        #expect(stored?["text"] == "known to bob")
+    }
+
+    @Test func `what all clients have is trimmed, and those who were away for too long begin anew`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        let all = try await clients(["ann", "bob", "cem"], in: partition, of: fixture)
+        let (ann, bob, cem) = (all[0], all[1], all[2])
+        try await ann.open()
+        try await bob.open()
+        try ann.write((key(partition, 0), message("first", in: partition)))
+        try await ann.upload()
+        try await bob.catchUp()
+        bob.cut()
+        for round in 0..<40 {
+            try ann.write((key(partition, 1), message(text(10_000, round), in: partition)))
+            try await ann.upload()
+        }
+        try await cem.open()
+        let entries = try await count("realm_history", partition, fixture)
+        // Bob has little of it, and may come again.
+        try await sweep(fixture)
+        #expect(try await count("realm_history", partition, fixture) > entries - 5)
+        try await bob.connect()
+        try await bob.begin()
+        try await bob.catchUp()
+        #expect(bob.errors.isEmpty && bob.objects.isSame(as: ann.objects))
+
+        // Ann and Bob note how far they are when they go. Then only the newest entries are needed.
+        for client in [ann, bob, cem] {
+            try await client.catchUp()
+            client.cut()
+        }
+        try await eventually("the history is trimmed", within: .seconds(20)) {
+            try await sweep(fixture)
+            return try await count("realm_history", partition, fixture) < 10
+        }
+        for client in [ann, bob, cem] {
+            try await client.connect()
+            try await client.begin()
+            try client.write((key(partition, 2), message("after it", in: partition)))
+            try await client.upload()
+            try await client.catchUp()
+            #expect(client.errors.isEmpty && client.objects.objects.count == 3)
+        }
+        // Who wasn't there for too long is told to begin anew, and can.
+        bob.cut()
+        try await fixture.postgres.execute(
+            """
+            update partita.realm_files set seen_at = now() - interval '2 days'
+            where partition = $1 and file = $2
+            """, [.text(partition.text), .int(Int64(bob.file?.ident ?? 0))])
+        try await sweep(fixture)
+        try await bob.connect()
+        try await bob.begin()
+        let error = try await bob.next()
+        #expect(error.name == "json_error" && error.json["action"] == "ClientReset")
+        let anew = RealmClient("bob", in: partition, of: fixture)
+        try await anew.open()
+        try await ann.catchUp()
+        #expect(anew.objects.isSame(as: ann.objects))
+    }
+}
