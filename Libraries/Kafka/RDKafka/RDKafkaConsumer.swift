@@ -304,8 +304,8 @@ final class RDKafkaConsumer: @unchecked Sendable {
             isClosed = true
             return shared.leave(queue)
         }
+        awaitAssignment(until: ContinuousClock.now + Self.longestJoin)
         let end = ContinuousClock.now + deadline
-        awaitAssignment(until: min(end, ContinuousClock.now + Self.longestJoin))
         if let error = rd_kafka_consumer_close_queue(handle.pointer, queue) { rd_kafka_error_destroy(error) }
         while rd_kafka_consumer_closed(handle.pointer) == 0, ContinuousClock.now < end {
             guard let native = rd_kafka_queue_poll(queue, 50) else { continue }
@@ -325,9 +325,9 @@ final class RDKafkaConsumer: @unchecked Sendable {
         handle.destroy()
     }
 
-    /// The longest time for which closing waits for a group's first assignment. Brokers delay a new group's first one by 3 s
-    /// (`group.initial.rebalance.delay.ms`).
-    private static let longestJoin = Duration.seconds(5)
+    /// The longest time for which closing waits for a group's first assignment, whatever its deadline is. Brokers delay a new group's first
+    /// one by 3 s (`group.initial.rebalance.delay.ms`), and members that are busy delay it by more.
+    private static let longestJoin = Duration.seconds(20)
 
     /// Waits for the first assignment if this member has joined its group. librdkafka before 2.3 ends the process when a member leaves
     /// between the two (confluentinc/librdkafka#4312).
