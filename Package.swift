@@ -406,7 +406,8 @@ let testTargets: [Target] = [
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
             "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "Postgres",
             "Presence", "Redis", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "TestSupport",
             "TriggerWorkers",
         ]),
