@@ -18,6 +18,8 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     let app: String
     let claims: TokenClaims
     let id = UUID().uuidString.lowercased()
+    /// When it was opened.
+    let opened = ContinuousClock.now
     private let socket: WebSocket
     private let version: Int
     private var sessions: [UInt64: RealmSession] = [:]

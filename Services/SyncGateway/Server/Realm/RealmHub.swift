@@ -65,17 +65,20 @@ final class RealmHub: Sendable {
         }
     }
 
-    /// Gives a client file to a session. If a session of another connection has it, the client has lost that connection.
+    /// Gives a client file to a session. Of sessions of two connections, the client has lost the connection that is older.
     /// - Returns: false if another session of the same connection has it.
     func take(_ file: Int64, of key: PartitionKey, for session: RealmSession) -> Bool {
         let place = FileKey(partition: key, file: file)
-        let (former, isTaken) = state.withLock { state -> (RealmSession?, Bool) in
+        let (loser, isTaken) = state.withLock { state -> (RealmSession?, Bool) in
             let former = state.files[place]
-            if let former, former !== session, former.hasSameConnection(as: session) { return (nil, true) }
+            if let former, former !== session {
+                if former.hasSameConnection(as: session) { return (nil, true) }
+                if former.hasNewerConnection(than: session) { return (session, false) }
+            }
             state.files[place] = session
-            return (former, false)
+            return (former === session ? nil : former, false)
         }
-        if let former, former !== session { former.loop.execute { former.dropConnection() } }
+        if let loser { loser.loop.execute { loser.dropConnection() } }
         return !isTaken
     }
 

@@ -412,6 +412,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     func hasSameConnection(as other: RealmSession) -> Bool { connection === other.connection }
 
+    func hasNewerConnection(than other: RealmSession) -> Bool { connection.opened > other.connection.opened }
+
     /// The client has another connection for its file.
     func dropConnection() { connection.drop() }
 
