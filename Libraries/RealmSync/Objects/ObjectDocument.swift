@@ -33,6 +33,19 @@ extension ObjectSchema {
         return (ObjectKey(table: table, id: id), try object(of: document, type, at: ""))
     }
 
+    /// A document with a property of an object set to a value of a document.
+    /// - Returns: `nil` if the class has no such property, or one of another type, or the value is the initial one.
+    public func object(
+        _ object: Document, of table: String, setting field: String, to value: Value
+    ) -> Document? {
+        guard let property = classes[ExactText(table)]?.properties[ExactText(field)], property.collection == .single,
+            let read = try? self.value(value, property, at: field), !read.isIdentical(to: initial(property))
+        else { return nil }
+        var object = object
+        object.put(read, at: field)
+        return object
+    }
+
     private func object(
         of document: Document, _ type: Class, at path: String
     ) throws(UnfitDocument) -> Document {

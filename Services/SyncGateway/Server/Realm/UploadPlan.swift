@@ -47,7 +47,9 @@ struct UploadPlan {
             return upload
         }
         guard let base = new.map(\.serverVersion).min() else { return plan }
-        guard base >= UInt64(file.base), file.canContinue(after: Int64(clamping: base), in: standing) else {
+        guard base <= UInt64(standing.version), base >= UInt64(file.base),
+            file.canContinue(after: Int64(clamping: base), in: standing)
+        else {
             throw RealmRefusal.reset(.badServerVersion, "the history has no version \(base), or no longer")
         }
         let entries = try await history.allEntries(after: Int64(base), for: file)
@@ -87,8 +89,11 @@ struct UploadPlan {
         for (index, entry) in merged.enumerated() {
             try plan.add(entry, changesets[index], keys[index], refusal)
         }
-        plan.undoRefused(at: RealmHistory.time(history.store.clock.now()))
-        for key in all {
+        let now = RealmHistory.time(history.store.clock.now())
+        plan.undoRefused(at: now)
+        plan.setPartitionKeys(of: all, at: now)
+        // All gateways write documents in the same order, so that they don't wait for each other in a circle.
+        for key in all.sorted(by: { ByteOrder.compare($0.place, $1.place) < 0 }) {
             let object = plan.truth.objects[key], former = stored[key]
             let isSame = object.map { object in former.map { object.isIdentical(to: $0) } ?? false } ?? (former == nil)
             if isSame { continue }
@@ -158,16 +163,34 @@ struct UploadPlan {
         return nil
     }
 
+    /// Appends what sets the partition key of objects that a client has made without it: their documents have it.
+    private mutating func setPartitionKeys(of keys: Set<ObjectKey>, at time: Int64) {
+        let changes = keys.compactMap { key -> (key: ObjectKey, object: Document?)? in
+            guard let object = truth.objects[key], object[target.partitionKey] == nil else { return nil }
+            return schema.object(object, of: key.table, setting: target.partitionKey, to: target.partition).map {
+                (key, $0)
+            }
+        }
+        if changes.isEmpty { return }
+        append(truth.change(changes), at: time, for: nil)
+    }
+
+    /// Appends a change of the server.
+    /// - Parameter audience: The only client file that gets it; `nil` for all.
+    private mutating func append(_ changeset: RealmSync.Changeset, at time: Int64, for audience: Int64?) {
+        addition.entries.append(
+            RealmTables.Entry(
+                version: nextVersion, salt: RealmTables.Entry.salt(), file: 1, clientVersion: 0, originTime: time,
+                audience: audience, bytes: changeset.encoded()))
+    }
+
     /// Appends what brings the client's objects back to what they are.
     private mutating func undoRefused(at time: Int64) {
         if refusedKeys.isEmpty { return }
         let version = nextVersion
         var client = seen
         let changeset = client.change(refusedKeys.map { ($0, truth.objects[$0]) })
-        addition.entries.append(
-            RealmTables.Entry(
-                version: version, salt: RealmTables.Entry.salt(), file: 1, clientVersion: 0, originTime: time,
-                audience: file.number, bytes: changeset.encoded()))
+        append(changeset, at: time, for: file.number)
         for index in refused.indices { refused[index].serverVersion = UInt64(version) }
     }
 }
