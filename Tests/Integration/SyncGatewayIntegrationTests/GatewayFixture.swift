@@ -33,6 +33,7 @@ final class GatewayFixture: Sendable {
     let heartbeats: Heartbeats
     private let kafka: KafkaConfiguration
     private let gateway: ServiceGroup
+    private let values: [String: String]
     private let key: TokenSigningKey
 
     /// Shared by all tests but those that end it: partitions keep them apart.
@@ -68,13 +69,8 @@ final class GatewayFixture: Sendable {
             "redis.url": engines.redisURL, "kafka.pool": pool,
             "presence.ttl": "\(presenceTTL.components.seconds)s", "device.connections": "\(connections)",
         ].merging(engines.kafkaSettings) { $1 }.merging(settings) { $1 }
-        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
-        let gateway = ServiceGroup(
-            services: [
-                Hosted(
-                    configuration: try Configuration(keys: SyncGatewayServer.main.allKeys, fileValues: values),
-                    listening: listening)
-            ], logger: Logger(label: "gateway"))
+        self.values = values
+        let (gateway, ports) = try Self.makeGateway(values)
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: Self.loops)
@@ -92,7 +88,7 @@ final class GatewayFixture: Sendable {
         guard let port = await iterator.next() else { throw CancellationError() }
         self.port = port
         try await eventually("the gateway is ready", within: .seconds(60), every: .milliseconds(50)) {
-            try await isReady()
+            try await isReady(port)
         }
         let definition = try AppDefinition(folder: Self.folder)
         store.define(AppStorage(definition))
@@ -106,6 +102,27 @@ final class GatewayFixture: Sendable {
             if case .welcome = try await device.next() { return true }
             return false
         }
+    }
+
+    private static func makeGateway(_ values: [String: String]) throws -> (ServiceGroup, ports: AsyncStream<Int>) {
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let hosted = Hosted(
+            configuration: try Configuration(keys: SyncGatewayServer.main.allKeys, fileValues: values),
+            listening: listening)
+        return (ServiceGroup(services: [hosted], logger: Logger(label: "gateway")), ports)
+    }
+
+    /// Starts another gateway of the same system, which runs as long as the test process.
+    /// - Returns: its port, when it is ready.
+    func addGateway() async throws -> Int {
+        let (gateway, ports) = try Self.makeGateway(values)
+        Task { try await gateway.run() }
+        var iterator = ports.makeAsyncIterator()
+        guard let port = await iterator.next() else { throw CancellationError() }
+        try await eventually("the other gateway is ready", within: .seconds(60), every: .milliseconds(50)) {
+            try await isReady(port)
+        }
+        return port
     }
 
     private struct Hosted: Service {
@@ -124,7 +141,7 @@ final class GatewayFixture: Sendable {
             .standardized.path
     }
 
-    private func isReady() async throws -> Bool {
+    private func isReady(_ port: Int) async throws -> Bool {
         guard let url = URL(string: "http://127.0.0.1:\(port)/health/ready") else { throw URLError(.badURL) }
         return (try await URLSession.shared.data(from: url).1 as? HTTPURLResponse)?.statusCode == 200
     }

@@ -52,12 +52,15 @@ final class RealmClient: @unchecked Sendable {
     private let fixture: GatewayFixture
     private let user: String
     private let app: String
+    /// The gateway to which it connects next.
+    var port: Int
 
     init(
         _ user: String, in partition: Partition, of fixture: GatewayFixture, app: String = GatewayFixture.app
     ) {
         self.user = user
         self.app = app
+        port = fixture.port
         self.fixture = fixture
         path = partition.value.map { ExtendedJSON.print($0) } ?? ""
     }
@@ -80,7 +83,7 @@ final class RealmClient: @unchecked Sendable {
         configuration.maxMessageBytes = 64 << 20
         let token = try token ?? fixture.token(user, app: app)
         socket = try await WebSocketClient.connect(
-            "ws://127.0.0.1:\(fixture.port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
+            "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
             subprotocol: protocols, configuration: configuration, on: GatewayFixture.loops.next()
         ) { socket in
             socket.onMessage = { _, bytes in
@@ -129,7 +132,8 @@ final class RealmClient: @unchecked Sendable {
         var iterator = arrivals?.makeAsyncIterator()
         switch await iterator?.next() {
         case .message(let message): return message
-        case let other: throw Unexpected(what: "\(String(describing: other))")
+        case let other:
+            throw Unexpected(what: "\(String(describing: other)) after the errors \(errors.map(\.json))")
         }
     }
 
@@ -271,7 +275,7 @@ final class RealmClient: @unchecked Sendable {
         for changeset in try window.integrate(incoming, transformer: &transformer) {
             try objects.apply(try RealmSync.Changeset(changeset.changeset.encoded()))
         }
-        own = try window.entries.filter { $0.version > numbers[5] }.map { entry in
+        own = try window.entries.filter { $0.version > numbers[2] }.map { entry in
             guard entry.changeset.isModified else { return entry }
             return .init(
                 version: entry.version,
@@ -281,6 +285,8 @@ final class RealmClient: @unchecked Sendable {
         downloaded = (numbers[1], numbers[2])
         latest = (numbers[3], numbers[4])
         pending.removeAll { $0.clientVersion <= numbers[5] }
+        // What it says about its progress counts for all up to there, so that it sends first what there is.
+        guard pending.allSatisfy({ $0.clientVersion <= sent }) else { return }
         send("upload 1 0 0 0 \(version) \(downloaded.server) \(downloaded.server)")
     }
 }

@@ -36,7 +36,9 @@ extension RealmHistory {
     /// The bytes of objects for which a changeset is made, about.
     private static let partBytes: Int64 = 1 << 20
 
-    private func makeSnapshot() async throws {
+    /// Makes a snapshot.
+    /// - Throws: a unique violation if there is one of the same version.
+    func makeSnapshot() async throws {
         let begin = ContinuousClock.now
         let made = try await store.client.withTransaction(isolation: .repeatableRead) {
             transaction -> (snapshot: RealmSnapshot, bytes: Int)? in

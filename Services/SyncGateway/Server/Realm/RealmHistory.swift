@@ -89,8 +89,9 @@ final class RealmHistory: Sendable {
         return try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
     }
 
-    /// How often a change is begun anew when another gateway was faster.
+    /// How often a change is begun anew when another gateway was faster, and after what pauses.
     private static let attempts = 10
+    private static let races = RetrySchedule(first: .milliseconds(5), limit: .milliseconds(200))
 
     private func absorb() async throws -> RealmTables.Standing {
         for _ in 0..<Self.attempts {
@@ -156,9 +157,7 @@ final class RealmHistory: Sendable {
 
     private func add(_ addition: RealmTables.Addition, from former: Int64) async throws {
         try await store.client.withTransaction { transaction in
-            guard try await tables.add(addition, to: key, from: former, in: transaction) else {
-                throw RealmRefusal.busy
-            }
+            try await tables.add(addition, to: key, from: former, in: transaction)
         }
     }
 
@@ -250,36 +249,40 @@ final class RealmHistory: Sendable {
         _ uploads: [UploadedChangeset], upTo progress: Progress, of file: Int64, by user: String, mayWrite: Bool
     ) async throws -> Integration {
         try await alone {
-            var rest = uploads[...], mayWrite = mayWrite, isOneByOne = false, isAgain = false, refusal: String?
-            var integration = Integration(clientVersion: 0, uploadBase: 0), attempts = 0
+            var rest = uploads[...], mayWrite = mayWrite, isOneByOne = false, refusal: String?
+            var integration = Integration(clientVersion: 0, uploadBase: 0), backoff = RetryBackoff(Self.races)
             while !rest.isEmpty {
                 let size = isOneByOne ? 1 : rest.count
+                let standing = try await absorb()
                 do {
-                    let standing = try await absorb()
-                    try await merges.enter(ExactText(key.app), member: ExactText(user))
-                    let plan: UploadPlan
-                    do {
-                        defer { merges.leave(ExactText(key.app), member: ExactText(user)) }
-                        plan = try await UploadPlan.make(
-                            Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file, standing,
-                            in: self, refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
-                    }
+                    let plan = try await plan(
+                        Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file, by: user,
+                        standing,
+                        refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
                     try await commit(plan, by: user)
                     integration.clientVersion = plan.file.clientVersion
                     integration.uploadBase = plan.file.uploadBase
                     integration.refused += plan.refused
                     integration.work += plan.work
                     rest = rest.dropFirst(size)
-                    (attempts, isAgain, refusal) = (0, false, nil)
-                } catch RealmRefusal.busy where attempts < Self.attempts {
-                    attempts += 1
-                } catch let error as PostgresError where error.sqlstate == "PT403" && mayWrite {
+                    refusal = nil
+                } catch let refusal as RealmRefusal {
+                    // Another gateway may have changed the history while it was read.
+                    if case .busy = refusal {} else if try await !hasMoved(standing) { throw refusal }
+                    try await pause(&backoff)
+                } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
+                    try await pause(&backoff)
+                } catch is Forbidden where mayWrite {
                     mayWrite = false
                 } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
-                    // Which changeset it is shows when they are committed one by one; and what another one has inserted since the
-                    // history was up to date isn't refused any more once it is again.
-                    if size == 1, isAgain { refusal = error.message }
-                    (isOneByOne, isAgain) = (true, true)
+                    // Another writer may be the reason: then it may be well after what that one has done.
+                    if try await hasMoved(standing) {
+                        try await pause(&backoff)
+                    } else if size > 1 {
+                        isOneByOne = true
+                    } else {
+                        refusal = error.message
+                    }
                 }
             }
             changed()
@@ -287,23 +290,53 @@ final class RealmHistory: Sendable {
         }
     }
 
+    private func plan(
+        _ uploads: [UploadedChangeset], upTo progress: Progress?, of file: Int64, by user: String,
+        _ standing: RealmTables.Standing, refusal: String?
+    ) async throws -> UploadPlan {
+        try await merges.enter(ExactText(key.app), member: ExactText(user))
+        defer { merges.leave(ExactText(key.app), member: ExactText(user)) }
+        return try await UploadPlan.make(uploads, upTo: progress, of: file, standing, in: self, refusal: refusal)
+    }
+
+    private func pause(_ backoff: inout RetryBackoff) async throws {
+        guard backoff.failures < Self.attempts else { throw RealmRefusal.busy }
+        try await Task.sleep(for: backoff.next())
+    }
+
+    /// Whether anybody has written since.
+    private func hasMoved(_ standing: RealmTables.Standing) async throws -> Bool {
+        let (now, head) = try await tables.standing(of: key)
+        return now?.version != standing.version || head != standing.revision
+    }
+
     private func commit(_ plan: UploadPlan, by user: String) async throws {
         if plan.addition.entries.isEmpty { return }
         let key = key, tables = tables, writes = plan.writes, addition = plan.addition, former = plan.formerVersion
         try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
-            if !writes.isEmpty {
-                _ = try await transaction.query(
-                    "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
-                    [
-                        .text(key.app), .textArray([key.partition.text]), .textArray([user]),
-                        .int8Array([Int64(writes.count)]),
-                    ])
-            }
-            guard try await tables.add(addition, to: key, from: former, in: transaction) else {
-                throw RealmRefusal.busy
-            }
+            if !writes.isEmpty { try await Self.requireWrite(of: user, count: writes.count, key, in: transaction) }
+            try await tables.add(addition, to: key, from: former, in: transaction)
         } _: { session in
             for write in writes { try await write.perform(in: session) }
+        }
+    }
+}
+
+extension RealmHistory {
+    /// The user may not write any more.
+    fileprivate struct Forbidden: Error {}
+
+    private static func requireWrite(
+        of user: String, count: Int, _ key: PartitionKey, in transaction: PostgresTransaction
+    ) async throws {
+        do {
+            _ = try await transaction.query(
+                "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
+                [
+                    .text(key.app), .textArray([key.partition.text]), .textArray([user]), .int8Array([Int64(count)]),
+                ])
+        } catch let error as PostgresError where error.sqlstate == "PT403" {
+            throw Forbidden()
         }
     }
 }

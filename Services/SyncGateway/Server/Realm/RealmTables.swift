@@ -43,10 +43,9 @@ struct RealmTables: Sendable {
         /// The version with which the client begins.
         func beginning(of standing: Standing) -> Int64 { snapshot(in: standing)?.beginning ?? standing.base }
 
-        /// Whether the client can go on after a version.
+        /// Whether what the client has up to a version is followed by what there is.
         func canContinue(after version: Int64, in standing: Standing) -> Bool {
-            version >= beginning(of: standing) && version <= standing.version
-                && (version >= standing.base || snapshot(in: standing) != nil)
+            version >= beginning(of: standing) && (version >= standing.base || snapshot(in: standing) != nil)
         }
 
         /// A snapshot of what there was before the history began anew isn't one of it.
@@ -169,7 +168,10 @@ struct RealmTables: Sendable {
         let rows = try await client.query(
             """
             select k.place, o.body from unnest($3::text[], $4::text[]) with ordinality k(class, id, place)
-            join partita.realm_objects o on o.app = $1 and o.partition = $2 and o.class = k.class and o.id = k.id
+            -- Laterally, so that each is looked up by its key: without statistics Postgres would read the whole partition instead.
+            cross join lateral (
+                select body from partita.realm_objects
+                where app = $1 and partition = $2 and class = k.class and id = k.id limit 1) o
             """, Self.place(partition) + [.textArray(keys.map(\.table)), .textArray(keys.map(\.idText))])
         var objects: [ObjectKey: Document] = [:]
         for row in rows {
@@ -216,18 +218,20 @@ struct RealmTables: Sendable {
 
     /// - Parameters:
     ///   - former: The version that the history must still have.
-    /// - Returns: false if it has another one; then nothing may be committed.
+    /// - Throws: ``RealmRefusal/busy`` if it has another one.
     func add(
         _ addition: Addition, to key: PartitionKey, from former: Int64, in transaction: PostgresTransaction
-    ) async throws -> Bool {
+    ) async throws {
         let place = Self.place(key), version = addition.entries.last?.version ?? former, absorbed = addition.absorbed
         var statements = [
             PostgresStatement(
                 """
-                update partita.realm_partitions set version = $4, epoch = coalesce($5::int, epoch),
-                    revision = coalesce($6::bigint, revision), schema = coalesce($7::bytea, schema),
-                    base = coalesce($8::bigint, base)
-                where app = $1 and partition = $2 and version = $3 returning version
+                with moved as (
+                    update partita.realm_partitions set version = $4, epoch = coalesce($5::int, epoch),
+                        revision = coalesce($6::bigint, revision), schema = coalesce($7::bytea, schema),
+                        base = coalesce($8::bigint, base)
+                    where app = $1 and partition = $2 and version = $3 returning version)
+                select partita.require_count(count(*), 1) from moved
                 """,
                 place + [
                     .int(former), .int(version), absorbed.map { .int(Int64($0.revision.epoch)) } ?? .null,
@@ -260,7 +264,11 @@ struct RealmTables: Sendable {
                         ]))
             }
         }
-        return try await transaction.pipeline(statements)[0].count == 1
+        do {
+            _ = try await transaction.pipeline(statements)
+        } catch let error as PostgresError where error.sqlstate == "PT409" {
+            throw RealmRefusal.busy
+        }
     }
 
     private func insertion(of entries: [Entry], _ place: [PostgresValue]) -> PostgresStatement {
@@ -355,6 +363,9 @@ struct RealmTables: Sendable {
 extension ObjectKey {
     /// The primary key as documents' tables have it.
     var idText: String { id.value.idText ?? "" }
+
+    /// By which objects are put in order.
+    var place: String { "\(table) \(idText)" }
 
     /// Whether Postgres can store the primary key.
     var isStorable: Bool { !idText.utf8.contains(0) }

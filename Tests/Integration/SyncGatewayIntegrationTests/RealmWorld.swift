@@ -1,0 +1,197 @@
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import Logging
+import Postgres
+import RealmSync
+import SyncEngine
+import TestSupport
+
+@testable import SyncGateway
+
+/// Realm clients on two gateways, and a server that writes documents, who do what a seed says: changes of all kinds, cuts at any time, new
+/// clients, snapshots and trimming.
+final class RealmWorld {
+    private let fixture: GatewayFixture
+    private let ports: [Int]
+    private let app: String
+    private let hub: RealmHub
+    private let partition: Partition
+    private var random: SeededGenerator
+    private var clients: [RealmClient] = []
+    /// What all have added to the counter.
+    private var added: Int64 = 0
+    private let visits: ObjectKey
+
+    init(_ fixture: GatewayFixture, ports: [Int], app: String, seed: UInt64) async throws {
+        self.fixture = fixture
+        self.ports = ports
+        self.app = app
+        random = SeededGenerator(seed: seed)
+        partition = Partition(text: "s:\(ObjectId().hexString)")
+        visits = ObjectKey(table: "Person", id: .string(ExactText("visits \(partition.text)")))
+        let logger = Logger(label: "realm-world")
+        hub = RealmHub(
+            store: fixture.store, apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger),
+            logger: logger)
+        for user in Self.users { try await fixture.grant(.write, to: user, in: partition, app: app) }
+        for _ in Self.users { try await addClient() }
+        try clients[0].write((visits, ["visits": .int64(0)]))
+        try await clients[0].upload()
+        for client in clients { try await client.catchUp() }
+    }
+
+    private static let users = ["ann", "bob", "cem"]
+
+    private func addClient() async throws {
+        let client = RealmClient(Self.users[clients.count % 3], in: partition, of: fixture, app: app)
+        client.port = pick(ports)
+        try await client.open()
+        clients.append(client)
+    }
+
+    private func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+    private func pick<T>(_ values: [T]) -> T { values[number(0..<values.count)] }
+
+    // MARK: What happens
+
+    func run(steps: Int) async throws {
+        for _ in 0..<steps {
+            let client = pick(clients)
+            switch number(0..<20) {
+            case 0...8: try change(client)
+            case 9...11: client.sendPending()
+            case 12: try await client.upload()
+            case 13: try await client.catchUp()
+            case 14: try await reconnect(client)
+            case 15, 16: try await writeDocument()
+            case 17: if clients.count < 6 { try await addClient() }
+            case 18: try await makeSnapshot()
+            default:
+                try await RealmRetention(
+                    hub: hub, tables: RealmTables(client: fixture.postgres), offline: .seconds(3600),
+                    logger: Logger(label: "realm-world")
+                ).sweep()
+            }
+        }
+    }
+
+    private func reconnect(_ client: RealmClient) async throws {
+        client.cut()
+        client.port = pick(ports)
+        try await client.connect()
+        try await client.begin()
+        client.sendPending()
+    }
+
+    private func makeSnapshot() async throws {
+        let history = hub.history(of: PartitionKey(app: app, partition: partition))
+        do { try await history.makeSnapshot() } catch let error as PostgresError where error.isUniqueViolation {}
+    }
+
+    private func key() -> ObjectKey { ObjectKey(table: "Box", id: .int(Int64(boxes + number(0..<4)))) }
+
+    /// Boxes have numbers, which are the same in all partitions of an app.
+    private lazy var boxes = Int(partition.text.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0x3FF_FFFF }) << 4
+
+    private func change(_ client: RealmClient) throws {
+        client.advanceClock(by: UInt64(number(0..<2000)))
+        let key = key()
+        guard var object = client.objects.objects[key] else {
+            return try client.write((key, ["li": [1, 2, 3], "si": [1], "di": ["a": 1]]))
+        }
+        let list = object["li"]?.arrayValue ?? [], size = UInt32(list.count), n = Int64(number(0..<1000))
+        switch number(0..<12) {
+        case 0: return try client.write((key, nil))
+        case 1:
+            added += n
+            return try edit(client, visits, "visits", nil, .addInteger(n))
+        case 2: return try edit(client, key, "li", size, .arrayInsert(.int(n), priorSize: size))
+        case 3: return try edit(client, key, "li", 0, .arrayInsert(.int(n), priorSize: size))
+        case 4 where size > 0:
+            return try edit(client, key, "li", UInt32(number(0..<list.count)), .arrayErase(priorSize: size))
+        case 5 where size > 1:
+            return try edit(client, key, "li", 0, .arrayMove(to: size - 1, priorSize: size))
+        case 6 where size > 0:
+            return try edit(
+                client, key, "li", UInt32(number(0..<list.count)), .updateElement(.int(n), priorSize: size))
+        case 7: return try edit(client, key, "si", nil, .setInsert(.int(n % 5)))
+        case 8: return try edit(client, key, "si", nil, .setErase(.int(n % 5)))
+        case 9: object["di"] = ["a": .int64(n), pick(["b", "c"]): .int64(n + 1)]
+        case 10: object["m"] = pick([.int64(n), "text", .array([1, "two"]), .document(["k": .int64(n)]), .null])
+        default: object["ls"] = .array((object["ls"]?.arrayValue ?? []) + [pick([.string("s\(n)"), .null])])
+        }
+        try client.write((key, object))
+    }
+
+    private func edit(_ client: RealmClient, _ key: ObjectKey, _ field: String, _ index: UInt32?, _ edit: Edit) throws {
+        var changeset = RealmSync.Changeset()
+        func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+        var id = PrimaryKey.null
+        switch key.id {
+        case .int(let number): id = .int(number)
+        case .string(let text): id = .string(name(text.text))
+        default: break
+        }
+        let path = Path(
+            table: name(key.table), key: id, field: name(field), elements: index.map { [.index($0)] } ?? [])
+        changeset.instructions = [.edit(path, edit)]
+        try client.apply(changeset)
+    }
+
+    private func writeDocument() async throws {
+        let boxes = collection("Box"), id = key().id.value
+        let partition: Value = .string(String(partition.text.dropFirst(2)))
+        guard try await boxes.findOne(["_id": id]) != nil else {
+            // A client may be faster.
+            do { _ = try await boxes.insertOne(["_id": id, "_partition": partition, "li": [7]]) } catch {}
+            return
+        }
+        switch number(0..<4) {
+        case 0: _ = try await boxes.deleteOne(["_id": id])
+        case 1: _ = try await boxes.updateOne(["_id": id], ["$set": ["li": [.int32(Int32(number(0..<100))), 5]]])
+        case 2: _ = try await boxes.updateOne(["_id": id], ["$set": ["di.server": .int32(Int32(number(0..<100)))]])
+        default: _ = try await boxes.updateOne(["_id": id], ["$push": ["ls": "by the server"]])
+        }
+    }
+
+    private func collection(_ name: String) -> DocumentCollection {
+        fixture.store.collection(name, database: "chat", app: app)
+    }
+
+    // MARK: What holds
+
+    /// What is wrong when all have sent and received everything.
+    func violations() async throws -> [String] {
+        for client in clients {
+            client.sendPending()
+            try await client.upload()
+        }
+        for client in clients { try await client.catchUp() }
+        var violations: [String] = []
+        for client in clients {
+            for error in client.errors { violations.append("an error: \(error.json)") }
+            if !client.objects.isSame(as: clients[0].objects) {
+                violations.append("clients differ: \(client.objects.objects), \(clients[0].objects.objects)")
+            }
+        }
+        if clients[0].objects.objects[visits]?["visits"]?.int64Value ?? 0 != added {
+            violations.append("of \(added) the counter has \(clients[0].objects.objects[visits] ?? [:])")
+        }
+        let schema = clients[0].objects.schema
+        var documents = PartitionObjects(schema: schema)
+        for (key, _) in clients[0].objects.objects {
+            guard let document = try await collection(key.table).findOne(["_id": key.id.value]) else { continue }
+            documents.objects[key] = try schema.object(of: document, table: key.table).object
+        }
+        if !documents.isSame(as: clients[0].objects) {
+            violations.append("the documents differ: \(documents.objects), \(clients[0].objects.objects)")
+        }
+        let count = try await collection("Box").countDocuments([
+            "_partition": .string(String(partition.text.dropFirst(2)))
+        ])
+        if count != clients[0].objects.objects.count - 1 { violations.append("there are \(count) documents") }
+        for client in clients { client.cut() }
+        return violations
+    }
+}
