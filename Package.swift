@@ -295,6 +295,8 @@ let testTargets: [Target] = [
     tests("Unit", "SyncEngineTests", ["DocumentModel", "Simulation", "SyncEngine"]),
     tests("Unit", "AWSSigningTests", ["AWSSigning"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
+    .target(
+        name: "RealmMessages", dependencies: ["DocumentModel"], path: "Tests/RealmMessages", swiftSettings: settings),
     tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSync", "SyncEngine", "Vectors"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -398,8 +400,8 @@ let testTargets: [Target] = [
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "Kafka",
             "Lifecycle", "Logging",
-            "Metrics", "Postgres", "Presence", "RealmSync", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
-            "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
+            "Metrics", "Postgres", "Presence", "RealmMessages", "RealmSync", "Redis", "ServiceBootstrap",
+            "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",

@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Foundation
+import RealmMessages
 import RealmSync
 import SyncEngine
 import WebSocket
@@ -11,25 +12,15 @@ import WebSocket
 final class RealmClient: @unchecked Sendable {
     struct Unexpected: Error { let what: String }
 
-    /// What the server has sent.
-    struct Message: Sendable {
-        let name: String
-        let numbers: [UInt64]
-        let body: [UInt8]
-
-        /// The JSON of an error.
-        var json: Document { (try? ExtendedJSON.parseDocument(body)) ?? Document() }
-    }
-
     private enum Arrival: Sendable {
-        case message(Message)
+        case message(RealmMessage)
         case end(WebSocketClosure)
         case timeout
     }
 
     private(set) var objects = PartitionObjects()
     private(set) var file: (ident: UInt64, salt: UInt64)?
-    private(set) var errors: [Message] = []
+    private(set) var errors: [RealmMessage] = []
     /// The answers to `MARK` that weren't waited for.
     private(set) var marks: [UInt64] = []
     /// What it has committed and isn't acknowledged.
@@ -48,7 +39,7 @@ final class RealmClient: @unchecked Sendable {
     private var socket: WebSocket?
     private var arrivals: AsyncStream<Arrival>?
     private var input: AsyncStream<Arrival>.Continuation?
-    private let path: String
+    private let partition: Partition
     private let fixture: GatewayFixture
     private let user: String
     private let app: String
@@ -62,7 +53,7 @@ final class RealmClient: @unchecked Sendable {
         self.app = app
         port = fixture.port
         self.fixture = fixture
-        path = partition.value.map { ExtendedJSON.print($0) } ?? ""
+        self.partition = partition
     }
 
     // MARK: The connection
@@ -86,16 +77,7 @@ final class RealmClient: @unchecked Sendable {
             "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
             subprotocol: protocols, configuration: configuration, on: GatewayFixture.loops.next()
         ) { socket in
-            socket.onMessage = { _, bytes in
-                let bytes = Array(bytes)
-                let head = bytes.prefix { $0 != UInt8(ascii: "\n") }
-                let words = String(decoding: head, as: UTF8.self).split(separator: " ").map(String.init)
-                input.yield(
-                    .message(
-                        Message(
-                            name: words[0], numbers: words.dropFirst().compactMap { UInt64($0) },
-                            body: Array(bytes.dropFirst(head.count + 1)))))
-            }
+            socket.onMessage = { _, bytes in input.yield(.message(RealmMessage(Array(bytes)))) }
             socket.onClose = { input.yield(.end($0)) }
         }
     }
@@ -105,25 +87,24 @@ final class RealmClient: @unchecked Sendable {
 
     /// Begins the session with `BIND` and `IDENT`.
     func begin() async throws {
-        send("bind 1 \(path.utf8.count) 0 \(file == nil ? 1 : 0) 0", Array(path.utf8))
+        send(RealmMessage.bind(partition, needsIdent: file == nil))
         if file == nil {
             let message = try await next()
             guard message.name == "ident" else { throw Unexpected(what: "\(message)") }
             file = (message.numbers[1], message.numbers[2])
         }
         guard let file else { return }
-        send(
-            "ident 1 \(file.ident) \(file.salt) \(downloaded.server) \(downloaded.client) \(latest.version) \(latest.salt)"
-        )
+        send(RealmMessage.ident(file, downloaded: downloaded, latest: latest))
         sent = 0
     }
 
-    func send(_ head: String, _ body: [UInt8] = []) {
-        let bytes = Array((head + "\n").utf8) + body
+    func send(_ line: String, _ body: [UInt8] = []) { send(RealmMessage.bytes(line, body)) }
+
+    private func send(_ bytes: [UInt8]) {
         socket?.loop.execute { [socket] in socket?.send(WebSocketFrame(.binary, bytes)) }
     }
 
-    func next() async throws -> Message {
+    func next() async throws -> RealmMessage {
         let timer = Task { [input] in
             try await Task.sleep(for: Device.patience)  // the time limit; cancelled by what arrives
             input?.yield(.timeout)
@@ -211,7 +192,7 @@ final class RealmClient: @unchecked Sendable {
     /// Waits until it has everything that the server has now.
     func catchUp() async throws {
         request += 1
-        send("mark 1 \(request)")
+        send(RealmMessage.mark(request))
         while true {
             let message = try await next()
             if message.name == "mark", message.numbers == [1, request] { return }
@@ -227,7 +208,7 @@ final class RealmClient: @unchecked Sendable {
         while !isDone(self) { try take(try await next()) }
     }
 
-    private func take(_ message: Message) throws {
+    private func take(_ message: RealmMessage) throws {
         switch message.name {
         case "download": try takeDownload(message)
         case "json_error": errors.append(message)
@@ -237,7 +218,7 @@ final class RealmClient: @unchecked Sendable {
         }
     }
 
-    private func takeDownload(_ message: Message) throws {
+    private func takeDownload(_ message: RealmMessage) throws {
         let numbers = message.numbers
         guard numbers.count == 11 else { throw Unexpected(what: "\(message)") }
         var body = message.body[...]
