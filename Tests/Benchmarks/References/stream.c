@@ -30,7 +30,7 @@ static int take_messages(struct stream *stream, stream_take *take, void *context
         }
         if (head + length > buffer_size) return -EMSGSIZE;
         if (left < head + length) break;
-        if (frame[0] == 0x81) {
+        if (frame[0] == 0x81 || frame[0] == 0x82) {
             int status = take(context, frame + head, (size_t)length);
             if (status < 0) return status;
         } else if (frame[0] != 0x89) {

@@ -12,7 +12,7 @@ struct stream {
     uint8_t *buffer;
 };
 
-/// Takes a text message. Returns 0 or a negative errno value.
+/// Takes a message, of text or of bytes. Returns 0 or a negative errno value.
 typedef int stream_take(void *context, const uint8_t *text, size_t length);
 
 /// Returns 0 or a negative errno value.

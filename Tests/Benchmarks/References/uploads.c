@@ -13,6 +13,8 @@ struct device {
     struct stream stream;
     const uint8_t *unsent;
     int sent, answered;
+    /// The text that is waited for, until it has come.
+    const char *last;
 };
 
 // Sends frames until `window` are unanswered. They are small against a socket's buffer, and the socket blocks.
@@ -25,17 +27,22 @@ static int fill_window(struct device *device, const size_t *lengths, int count, 
     return 0;
 }
 
-// Counts acknowledgements, passes over downloads.
+// Counts acknowledgements, looks for the last download.
 static int take(void *context, const uint8_t *text, size_t length) {
     struct device *device = context;
     if (STREAM_IS(text, length, "{\"type\":\"ack\"")) device->answered++;
     else if (!STREAM_IS(text, length, "{\"type\":\"download\"")) return -EPROTO;
+    else if (device->last && memmem(text, length, device->last, strlen(device->last))) device->last = NULL;
     return 0;
+}
+
+static bool is_open(const struct device *device, int frame_count) {
+    return device->answered < frame_count || device->last;
 }
 
 int reference_upload(
     const int *descriptors, int device_count, const uint8_t *const *frames, const size_t *lengths, int frame_count,
-    int window, int timeout_seconds, double *seconds) {
+    int window, const char *last, int timeout_seconds, double *seconds) {
     int poll = epoll_create1(EPOLL_CLOEXEC), status = poll < 0 ? -errno : 0, open = device_count;
     struct device *devices = calloc((size_t)device_count, sizeof *devices);
     struct epoll_event events[256];
@@ -43,6 +50,7 @@ int reference_upload(
     if (!devices) status = -ENOMEM;
     for (int i = 0; i < device_count && status == 0; i++) {
         devices[i].unsent = frames[i];
+        devices[i].last = last;
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
         if ((status = stream_open(&devices[i].stream, descriptors[i])) < 0) break;
         if (epoll_ctl(poll, EPOLL_CTL_ADD, descriptors[i], &event) < 0) status = -errno;
@@ -53,10 +61,10 @@ int reference_upload(
         if (now() - begin > timeout_seconds) status = -ETIMEDOUT;
         for (int k = 0; k < ready && status == 0; k++) {
             uint32_t i = events[k].data.u32;
-            bool was_open = devices[i].answered < frame_count;
+            bool was_open = is_open(&devices[i], frame_count);
             if ((status = stream_receive(&devices[i].stream, take, &devices[i])) < 0) break;
             status = fill_window(&devices[i], lengths + (size_t)i * (size_t)frame_count, frame_count, window);
-            if (was_open && devices[i].answered >= frame_count) open--;
+            if (was_open && !is_open(&devices[i], frame_count)) open--;
         }
     }
     *seconds = now() - begin;

@@ -56,7 +56,7 @@ int reference_websocket_open(int port, const char *path, const char *subprotocol
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    char request[1024];
+    char request[4096];
     int length = snprintf(
         request, sizeof request,
         "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -101,6 +101,10 @@ int reference_websocket_send(int descriptor, const uint8_t *text, size_t length)
     return send_frame(descriptor, 1, text, length);
 }
 
+int reference_websocket_send_bytes(int descriptor, const uint8_t *bytes, size_t length) {
+    return send_frame(descriptor, 2, bytes, length);
+}
+
 ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t capacity) {
     for (;;) {
         uint8_t head[10];
@@ -116,7 +120,8 @@ ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t c
         if (length > capacity) return -EMSGSIZE;
         if ((status = receive_all(descriptor, payload, (size_t)length)) < 0) return status;
         switch (head[0]) {
-        case 0x81: return (ptrdiff_t)length;
+        case 0x81:
+        case 0x82: return (ptrdiff_t)length;
         case 0x89:  // a ping
             if ((status = send_frame(descriptor, 10, payload, (size_t)length)) < 0) return status;
             continue;

@@ -21,7 +21,9 @@ private func acknowledged(_ name: String, devices: Int, partitions: Int, togethe
     Benchmark(Figure(name, .perSecond, goal: .ratio(atLeast: goal))) { bench in
         let system = try await RunningSystem.shared(on: bench.machine)
         let url = try await bench.machine.postgres()
-        let uploaders = try await Blocking.run { try Uploaders(system, devices: devices, partitions: partitions) }
+        let uploaders = try await Blocking.run {
+            try Uploaders(system, devices: devices, partitions: partitions, writesEach: 20_480 / devices)
+        }
         let reference = try await PipelinedWrites(url: url, together: together)
         defer { uploaders.close() }
         return try await bench.compare {
@@ -30,37 +32,6 @@ private func acknowledged(_ name: String, devices: Int, partitions: Int, togethe
             try await Blocking.run { try reference.writesPerSecond() }
         }
     }
-}
-
-/// The devices.
-// Unchecked: used by one thread at a time.
-private final class Uploaders: @unchecked Sendable {
-    private let devices: [BenchmarkDevice]
-    private let partitions: [Partition]
-    private var version: Int64 = 0
-    private let perDevice: Int
-
-    init(_ system: RunningSystem, devices count: Int, partitions shared: Int) throws {
-        let run = UUID().uuidString
-        perDevice = 20_480 / count
-        devices = try (0..<count).map { try system.connect("uploader-\($0)-\(run)") }
-        partitions = devices.indices.compactMap { Partition(value: .string("uploads-\($0 % shared)-\(run)")) }
-        for (device, partition) in zip(devices, partitions) { try device.open(partition) }
-        _ = try writesPerSecond()  // makes the collection's table, which the reference copies
-    }
-
-    func writesPerSecond() throws -> Double {
-        let frames = zip(devices, partitions).map { device, partition in
-            (version + 1...version + Int64(perDevice)).map { version in
-                Note(id: "\(device.id)-\(version)", partition: partition, number: version).upload(version: version)
-                    .encoded()
-            }
-        }
-        version += Int64(perDevice)
-        return Double(devices.count * perDevice) / (try devices.upload(frames, window: DevicePartition.uploadWindow))
-    }
-
-    func close() { for device in devices { device.socket.close() } }
 }
 
 /// The reference: the same rows into tables that are made like the store's, without its triggers.

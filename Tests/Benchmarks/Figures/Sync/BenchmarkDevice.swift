@@ -46,8 +46,10 @@ struct BenchmarkDevice: Sendable {
 
 extension [BenchmarkDevice] {
     /// Sends each device's frames, at most `window` unanswered, and returns the seconds until all were acknowledged. Blocks.
-    /// - Parameter frames: as many for each device.
-    func upload(_ frames: [[[UInt8]]], window: Int) throws -> Double {
+    /// - Parameters:
+    ///   - frames: as many for each device.
+    ///   - last: a text that each device waits for in its downloads, too.
+    func upload(_ frames: [[[UInt8]]], window: Int, last: String? = nil) throws -> Double {
         let texts = frames.map { frames in
             let text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: frames.reduce(0) { $0 + $1.count })
             _ = text.initialize(fromContentsOf: Array<UInt8>(frames.joined()))
@@ -57,7 +59,7 @@ extension [BenchmarkDevice] {
         var seconds = 0.0
         let status = reference_upload(
             map(\.socket.descriptor), Int32(count), texts.map { $0.baseAddress.map { UnsafePointer($0) } },
-            frames.joined().map(\.count), Int32(frames.first?.count ?? 0), Int32(window), 60, &seconds)
+            frames.joined().map(\.count), Int32(frames.first?.count ?? 0), Int32(window), last, 60, &seconds)
         try WebSocketClientSocket.check(Int(status), "uploading")
         return seconds
     }
@@ -79,15 +81,23 @@ struct Note {
         ]
     }
 
+    var insert: SyncEngine.Operation {
+        SyncEngine.Operation(collection: Self.collection, id: .string(id), kind: .insert(document))
+    }
+
     /// The frame by which a device inserts it.
-    func upload(version: Int64) -> DeviceFrame {
+    func upload(version: Int64) -> DeviceFrame { .upload([insert], to: partition, version: version) }
+}
+
+extension DeviceFrame {
+    /// The frame by which a device uploads a changeset that it has just made.
+    static func upload(_ operations: [SyncEngine.Operation], to partition: Partition, version: Int64) -> DeviceFrame {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
-        let insert = SyncEngine.Operation(collection: Self.collection, id: .string(id), kind: .insert(document))
         return .upload(
             .init(
                 partition: partition, sentAt: now,
                 changesets: [
-                    Changeset(version: version, clock: HybridTime(milliseconds: now), operations: [insert])
+                    Changeset(version: version, clock: HybridTime(milliseconds: now), operations: operations)
                 ]))
     }
 }

@@ -16,6 +16,10 @@ struct WebSocketClientSocket: Sendable {
         try Self.check(Int(reference_websocket_send(descriptor, bytes, bytes.count)), "sending")
     }
 
+    func send(bytes: [UInt8]) throws {
+        try Self.check(Int(reference_websocket_send_bytes(descriptor, bytes, bytes.count)), "sending")
+    }
+
     /// The next message's payload.
     func receive() throws -> [UInt8] {
         var payload = [UInt8](repeating: 0, count: 64 << 10)

@@ -16,6 +16,9 @@ int reference_websocket_open(int port, const char *path, const char *_Nullable s
 /// Sends a masked text message.
 int reference_websocket_send(int descriptor, const uint8_t *text, size_t length);
 
+/// Sends a masked binary message.
+int reference_websocket_send_bytes(int descriptor, const uint8_t *bytes, size_t length);
+
 /// Answers pings, and reads the payload of one unfragmented message into `payload` and returns its length.
 ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t capacity);
 
@@ -70,10 +73,34 @@ bool reference_json_print(const uint8_t *text, size_t length, int count);
 
 /// Sends each device's frames over its WebSocket, at most `window` without an acknowledgement, and waits for all of those.
 ///
-/// `frames[i]` holds the texts of device `i` one after the other, `lengths` those of all devices, `frame_count` for each.
+/// `frames[i]` holds the texts of device `i` one after the other, `lengths` those of all devices, `frame_count` for each. If there is a
+/// `last`, each device also waits for a download with that text.
 int reference_upload(
     const int *descriptors, int device_count, const uint8_t *_Nullable const *_Nonnull frames, const size_t *lengths,
-    int frame_count, int window, int timeout_seconds, double *seconds);
+    int frame_count, int window, const char *_Nullable last, int timeout_seconds, double *seconds);
+
+// Clients of the Realm protocol (realm.c).
+
+/// A client with one session, whose number is 1. The versions are kept up to date.
+struct reference_realm_client {
+    /// A WebSocket.
+    int descriptor;
+    /// The client's newest version, and that of the history which it has.
+    uint64_t client_version, server_version;
+    /// The changesets that it uploads, one after the other, with the length of each.
+    const uint8_t *_Nullable changesets;
+    const size_t *_Nullable lengths;
+    int changeset_count;
+};
+
+/// Has each client upload its changesets, each as a version of its own, at most `window` without an acknowledgement; waits for all of
+/// those, and until each client has the version `until` of the history, if that isn't 0.
+///
+/// As realm-core does, a client says after each download how far it is. `from_one_base`: all changesets of a client are based on the
+/// version of the history that it has at the beginning, as if it had been offline until then.
+int reference_realm_upload(
+    struct reference_realm_client *clients, int client_count, int window, bool from_one_base, uint64_t until,
+    int timeout_seconds, double *seconds);
 
 // Devices that upload at a steady rate, whether or not they were answered (load.c).
 
