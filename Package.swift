@@ -449,7 +449,7 @@ let benchmarkTargets: [Target] =
                 "DocumentStore",
                 "Dumps", "EventLoop", "HTTPClient", "HTTPServer", "JavaScript", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "Metrics", "Postgres", "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
+                "Metrics", "Postgres", "RealmMessages", "RealmSync", "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]
 

@@ -8,6 +8,8 @@ enum Registry {
         commitToAck, commitToDevice, ackedWrites, tenWriters, sharedWrites, fanOut,
         quietConversation, busyConversation, manyConversations,
         firstSync, largeFirstSync, resumes,
+        realmAckedWrites, realmOneWriter, realmTenWriters, realmSharedWrites, realmFanOut, realmSmallFanOut,
+        realmBootstrap, realmSmallBootstrap, realmTransform, realmTransformOfTen,
         functionCalls, functionsWaiting, triggerEvents, triggerWrites, watchFanOut, watchResumes, appDeployments,
         signIns,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,

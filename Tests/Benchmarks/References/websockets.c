@@ -50,7 +50,7 @@ static int receive_head(int descriptor) {
 int reference_websocket_open(int port, const char *path, const char *subprotocol, bool deflates) {
     int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -errno;
-    struct timeval patience = {.tv_sec = 20};
+    struct timeval patience = {.tv_sec = 120};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     int on = 1;
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -127,4 +127,16 @@ struct RunningSystem: Sendable {
     func connect(_ device: String) throws -> BenchmarkDevice {
         try BenchmarkDevice(device, token: token, port: gatewayPort, app: Self.app)
     }
+
+    /// Connects a client of the Realm protocol, of the same user, that opens a partition with few objects. Blocks.
+    func openRealm(_ partition: Partition) throws -> BenchmarkRealmClient {
+        var client = try connectRealm()
+        try client.open(partition)
+        return client
+    }
+
+    /// Connects such a client. Blocks.
+    func connectRealm() throws -> BenchmarkRealmClient {
+        try BenchmarkRealmClient(token: token, port: gatewayPort, app: Self.app)
+    }
 }
