@@ -58,7 +58,7 @@ static int send_changeset(struct client *client) {
     return status;
 }
 
-// An upload without changesets. One that is offline in part, so to speak, may not let go of its base before everything is there.
+// An upload without changesets. While changesets on an older version are unanswered, it would say that there are no more of these.
 static int send_progress(struct client *client) {
     struct reference_realm_client *state = client->state;
     if (!client->owes_progress || (client->base && client->answered < state->changeset_count)) return 0;

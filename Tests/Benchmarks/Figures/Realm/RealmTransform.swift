@@ -30,32 +30,10 @@ private func transform(_ name: String, clients: Int, bursts: Int) -> Benchmark {
     }
 }
 
-/// A document with a value and a list.
-struct Card {
-    static let collection = "Card"
-
-    let id: String
-    let partition: Partition
-
-    var document: Document {
-        ["_id": .string(id), "partition": partition.value ?? .null, "number": .int64(0), "tags": []]
-    }
-
-    /// What a device writes to one.
-    static func update(_ number: Int64) -> Document {
-        let tags: Document = ["$each": [.string("tag-\(number)")], "$position": .int64(0)]
-        return ["$set": ["number": .int64(number)], "$push": ["tags": .document(tags)]]
-    }
-
-    /// Those to which a round of a benchmark writes, without a tag.
-    static func deck(in partition: Partition) -> [Card] {
-        (0..<10).map { Card(id: "\($0)-\(UUID().uuidString)", partition: partition) }
-    }
-}
-
 /// Which card a client's changesets of a burst are about, and how many tags the client has inserted there in the burst before.
 private let burst = (0..<DevicePartition.uploadWindow).map { (card: $0 % 10, tags: $0 / 10) }
 
+/// The clients of the Realm protocol.
 // Unchecked: used by one thread at a time.
 private final class RealmConflicts: @unchecked Sendable {
     private var clients: [BenchmarkRealmClient]
@@ -89,6 +67,7 @@ private final class RealmConflicts: @unchecked Sendable {
     func close() { for client in clients { client.socket.close() } }
 }
 
+/// The devices.
 // Unchecked: used by one thread at a time.
 private final class DeviceConflicts: @unchecked Sendable {
     private let devices: [BenchmarkDevice]
