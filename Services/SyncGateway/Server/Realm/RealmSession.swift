@@ -50,6 +50,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private var isStale = false
 
     private static let maximumMarks = 1000
+    /// The bytes of uploads that are integrated together.
+    private static let batchBytes = 1 << 20
     /// The pause before it is noted how far a client is that has nothing to upload, in milliseconds: many clients receive each change.
     private static let progressPause: UInt64 = 10_000
 
@@ -257,24 +259,30 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
                     isStale = false
                     guard try await download() else { return }
                 } else {
-                    try await integrate(uploads.removeFirst())
+                    try await integrate()
                 }
             }
         }
     }
 
-    private func integrate(_ frame: UploadFrame) async throws {
-        defer { connection.uploadEnded(frame.body.size) }
-        guard let history, let file else { return }
-        guard frame.progressServerVersion <= downloaded.server else {
+    /// Integrates the uploads that wait, or the first of them, together.
+    private func integrate() async throws {
+        var frames: [UploadFrame] = [], bytes = 0
+        while let next = uploads.first, frames.isEmpty || bytes + next.body.size <= Self.batchBytes {
+            bytes += next.body.size
+            frames.append(uploads.removeFirst())
+        }
+        defer { connection.uploadEnded(bytes) }
+        guard let history, let file, let last = frames.last else { return }
+        guard frames.allSatisfy({ $0.progressServerVersion <= downloaded.server }) else {
             throw RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent")
         }
         let progress = RealmHistory.Progress(
-            clientVersion: Int64(clamping: frame.progressClientVersion),
-            serverVersion: Int64(frame.progressServerVersion))
-        let changesets: [UploadedChangeset]
+            clientVersion: Int64(clamping: last.progressClientVersion),
+            serverVersion: Int64(last.progressServerVersion))
+        var changesets: [UploadedChangeset] = []
         do throws(FrameError) {
-            changesets = try frame.changesets()
+            for frame in frames { changesets += try frame.changesets() }
         } catch {
             return fail(SessionError(.badChangeset, error.message, action: .clientReset, triesAgain: false))
         }

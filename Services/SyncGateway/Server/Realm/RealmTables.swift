@@ -214,6 +214,9 @@ struct RealmTables: Sendable {
         var reciprocals: [UInt64: [UInt8]] = [:]
         /// What the history is then; `nil` if it has taken in no more changes of documents, and has the same classes.
         var absorbed: Standing?
+        /// The revision up to which the history has the changes of documents, if the transaction writes documents as they are in it. If
+        /// nobody else has changed any since, the history has these changes, too.
+        var written: Revision?
     }
 
     /// - Parameters:
@@ -227,9 +230,14 @@ struct RealmTables: Sendable {
             PostgresStatement(
                 """
                 with moved as (
-                    update partita.realm_partitions set version = $4, epoch = coalesce($5::int, epoch),
-                        revision = coalesce($6::bigint, revision), schema = coalesce($7::bytea, schema),
-                        base = coalesce($8::bigint, base)
+                    update partita.realm_partitions r set version = $4, schema = coalesce($7::bytea, schema),
+                        base = coalesce($8::bigint, base), epoch = coalesce($5::int, epoch),
+                        revision = coalesce($6::bigint, (
+                            select p.head from partita.partitions p
+                            where p.app = r.app and p.partition = r.partition and p.epoch = $9::int and p.head - $10::bigint = (
+                                select count(*) from partita.changes c
+                                where c.app = r.app and c.partition = r.partition and c.epoch = $9::int
+                                    and c.revision > $10::bigint and c.xmin = pg_current_xact_id()::xid)), revision)
                     where app = $1 and partition = $2 and version = $3 returning version)
                 select partita.require_count(count(*), 1) from moved
                 """,
@@ -237,6 +245,8 @@ struct RealmTables: Sendable {
                     .int(former), .int(version), absorbed.map { .int(Int64($0.revision.epoch)) } ?? .null,
                     absorbed.map { .int($0.revision.number) } ?? .null, absorbed.map { .bytea($0.schema) } ?? .null,
                     absorbed.map { .int($0.base) } ?? .null,
+                    addition.written.map { .int(Int64($0.epoch)) } ?? .null,
+                    addition.written.map { .int($0.number) } ?? .null,
                 ])
         ]
         if addition.isReset { statements += Self.removal(place) }

@@ -108,6 +108,7 @@ struct UploadPlan {
             plan.file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), progress?.serverVersion ?? 0)
         }
         plan.addition.file = plan.file
+        if !plan.writes.isEmpty { plan.addition.written = standing.revision }
         return plan
     }
 
