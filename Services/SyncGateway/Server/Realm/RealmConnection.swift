@@ -141,8 +141,11 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         return session
     }
 
-    func send(_ frame: ServerFrame) {
-        guard let bytes = frame.encoded(version: version) else { return }
+    /// - Parameter bodies: What was compressed for others.
+    func send(_ frame: ServerFrame, sharing bodies: SharedBodies? = nil) {
+        guard let bytes = frame.encoded(version: version, deflate: bodies?.deflate ?? ZlibStream.deflate) else {
+            return
+        }
         socket.send(WebSocketFrame(.binary, bytes))
     }
 

@@ -19,6 +19,7 @@ final class RealmHistory: Sendable {
     let logger: Logger
     /// One snapshot at a time of all partitions.
     let snapshots: FairGate<ExactText>
+    let bodies = SharedBodies()
     private let tail = Locked(RealmTail())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     private let merges: FairGate<ExactText>
@@ -317,7 +318,7 @@ final class RealmHistory: Sendable {
             if !writes.isEmpty { try await Self.requireWrite(of: user, count: writes.count, key, in: transaction) }
             try await tables.add(addition, to: key, from: former, in: transaction)
         } _: { session in
-            for write in writes { try await write.perform(in: session) }
+            try await RealmWrite.perform(writes, in: session)
         }
     }
 }

@@ -381,7 +381,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
                 .download(
                     DownloadFrame(
                         session: number, changesets: download, latestServerVersion: end,
-                        latestServerVersionSalt: UInt64(known ?? 0), uploadServerVersion: acknowledged.base)))
+                        latestServerVersionSalt: UInt64(known ?? 0), uploadServerVersion: acknowledged.base)),
+                sharing: history.bodies)
             downloaded = (download.serverVersion, download.clientVersion)
             hasSent = true
             owesAcknowledgement = false

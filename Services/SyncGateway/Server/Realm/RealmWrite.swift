@@ -44,12 +44,33 @@ struct RealmWrite: Sendable {
         }
     }
 
+    /// Performs writes of different documents: the insertions at last, together for each collection.
     /// - Throws: `DocumentStoreError`.
-    func perform(in session: DocumentSession) async throws {
+    static func perform(_ writes: [RealmWrite], in session: DocumentSession) async throws {
+        var inserted: [ExactText: [Document]] = [:]
+        for write in writes {
+            if case .insert(let document) = write.write {
+                inserted[ExactText(write.collection), default: []].append(document)
+            } else {
+                try await write.perform(in: session)
+            }
+        }
+        guard let database = writes.first?.target.database else { return }
+        for (collection, documents) in inserted.sorted(by: { ByteOrder.compare($0.key.text, $1.key.text) < 0 }) {
+            do {
+                _ = try await session.collection(collection.text, database: database).insertMany(documents)
+            } catch let error as BulkWriteError {
+                throw error.failures.min { $0.key < $1.key }?.value ?? error
+            }
+        }
+    }
+
+    /// - Throws: `DocumentStoreError`.
+    private func perform(in session: DocumentSession) async throws {
         let documents = session.collection(collection, database: target.database)
         let filter: Document = ["_id": id, target.partitionKey: target.partition]
         switch write {
-        case .insert(let document): _ = try await documents.insertOne(document)
+        case .insert: break  // together with the others
         case .update(let changes):
             var set = Document(), unset = Document()
             for (path, value) in changes {

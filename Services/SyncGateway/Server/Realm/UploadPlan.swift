@@ -52,12 +52,13 @@ struct UploadPlan {
         else {
             throw RealmRefusal.reset(.badServerVersion, "the history has no version \(base), or no longer")
         }
+        async let forms = tables.reciprocals(of: number, after: Int64(base), in: key)
         let entries = try await history.allEntries(after: Int64(base), for: file)
         guard entries.last?.version ?? Int64(base) == standing.version else { throw RealmRefusal.busy }
         guard entries.count == Int(standing.version - Int64(base)) else {
             throw RealmRefusal.reset(.badServerVersion, "the history doesn't reach back to version \(base) any more")
         }
-        let reciprocals = try await tables.reciprocals(of: number, after: Int64(base), in: key)
+        let reciprocals = try await forms
         var window = ServerHistory(
             baseVersion: base, entries: entries.map { $0.seen(by: number) }, client: UInt64(number),
             clientVersion: UInt64(file.clientVersion), acknowledged: UInt64(file.base), reciprocal: reciprocals)
