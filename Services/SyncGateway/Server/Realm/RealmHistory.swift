@@ -260,7 +260,7 @@ final class RealmHistory: Sendable {
                         Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file, by: user,
                         standing,
                         refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
-                    try await commit(plan, by: user)
+                    try await commit(plan, standing)
                     integration.clientVersion = plan.file.clientVersion
                     integration.uploadBase = plan.file.uploadBase
                     integration.refused += plan.refused
@@ -273,7 +273,7 @@ final class RealmHistory: Sendable {
                     try await pause(&backoff)
                 } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
                     try await pause(&backoff)
-                } catch is Forbidden where mayWrite {
+                } catch is RealmTables.Forbidden where mayWrite {
                     mayWrite = false
                 } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
                     // Another writer may be the reason: then it may be well after what that one has done.
@@ -286,7 +286,6 @@ final class RealmHistory: Sendable {
                     }
                 }
             }
-            changed()
             return integration
         }
     }
@@ -297,7 +296,8 @@ final class RealmHistory: Sendable {
     ) async throws -> UploadPlan {
         try await merges.enter(ExactText(key.app), member: ExactText(user))
         defer { merges.leave(ExactText(key.app), member: ExactText(user)) }
-        return try await UploadPlan.make(uploads, upTo: progress, of: file, standing, in: self, refusal: refusal)
+        return try await UploadPlan.make(
+            uploads, upTo: progress, of: file, by: user, standing, in: self, refusal: refusal)
     }
 
     private func pause(_ backoff: inout RetryBackoff) async throws {
@@ -311,33 +311,24 @@ final class RealmHistory: Sendable {
         return now?.version != standing.version || head != standing.revision
     }
 
-    private func commit(_ plan: UploadPlan, by user: String) async throws {
+    private func commit(_ plan: UploadPlan, _ standing: RealmTables.Standing) async throws {
         if plan.addition.entries.isEmpty { return }
         let key = key, tables = tables, writes = plan.writes, addition = plan.addition, former = plan.formerVersion
+        let request = tail.withLock { $0.lastRequest }, revision = Locked(standing.revision)
         try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
-            if !writes.isEmpty { try await Self.requireWrite(of: user, count: writes.count, key, in: transaction) }
-            try await tables.add(addition, to: key, from: former, in: transaction)
+            let reached = try await tables.add(addition, to: key, from: former, in: transaction)
+            revision.withLock { $0 = reached }
         } _: { session in
             try await RealmWrite.perform(writes, in: session)
         }
-    }
-}
-
-extension RealmHistory {
-    /// The user may not write any more.
-    fileprivate struct Forbidden: Error {}
-
-    private static func requireWrite(
-        of user: String, count: Int, _ key: PartitionKey, in transaction: PostgresTransaction
-    ) async throws {
-        do {
-            _ = try await transaction.query(
-                "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
-                [
-                    .text(key.app), .textArray([key.partition.text]), .textArray([user]), .int8Array([Int64(count)]),
-                ])
-        } catch let error as PostgresError where error.sqlstate == "PT403" {
-            throw Forbidden()
+        var standing = standing
+        standing.version = addition.entries.last?.version ?? former
+        standing.revision = revision.withLock { $0 }
+        // Then nobody else has written until the commit, which is as good as having read it then.
+        if standing.revision > plan.addition.writes?.since ?? standing.revision {
+            tail.withLock { $0.take(standing, addition.entries, for: request) }
+        } else {
+            changed()
         }
     }
 }

@@ -214,17 +214,29 @@ struct RealmTables: Sendable {
         var reciprocals: [UInt64: [UInt8]] = [:]
         /// What the history is then; `nil` if it has taken in no more changes of documents, and has the same classes.
         var absorbed: Standing?
-        /// The revision up to which the history has the changes of documents, if the transaction writes documents as they are in it. If
-        /// nobody else has changed any since, the history has these changes, too.
-        var written: Revision?
+        /// What the transaction writes to documents, if it does.
+        var writes: Writes?
     }
+
+    /// Writes of documents as they are in the history then.
+    struct Writes: Sendable {
+        let user: String
+        let count: Int
+        /// The revision up to which the history had the changes of documents. If nobody else has changed any since, it has these, too.
+        let since: Revision
+    }
+
+    /// The user may not write in the partition.
+    struct Forbidden: Error {}
 
     /// - Parameters:
     ///   - former: The version that the history must still have.
-    /// - Throws: ``RealmRefusal/busy`` if it has another one.
+    /// - Returns: the revision up to which the history has the changes of documents then.
+    /// - Throws: ``RealmRefusal/busy`` if it has another one; ``Forbidden``.
+    @discardableResult
     func add(
         _ addition: Addition, to key: PartitionKey, from former: Int64, in transaction: PostgresTransaction
-    ) async throws {
+    ) async throws -> Revision {
         let place = Self.place(key), version = addition.entries.last?.version ?? former, absorbed = addition.absorbed
         var statements = [
             PostgresStatement(
@@ -238,15 +250,15 @@ struct RealmTables: Sendable {
                                 select count(*) from partita.changes c
                                 where c.app = r.app and c.partition = r.partition and c.epoch = $9::int
                                     and c.revision > $10::bigint and c.xmin = pg_current_xact_id()::xid)), revision)
-                    where app = $1 and partition = $2 and version = $3 returning version)
-                select partita.require_count(count(*), 1) from moved
+                    where app = $1 and partition = $2 and version = $3 returning epoch, revision)
+                select partita.require_count(count(*), 1), max(epoch), max(revision) from moved
                 """,
                 place + [
                     .int(former), .int(version), absorbed.map { .int(Int64($0.revision.epoch)) } ?? .null,
                     absorbed.map { .int($0.revision.number) } ?? .null, absorbed.map { .bytea($0.schema) } ?? .null,
                     absorbed.map { .int($0.base) } ?? .null,
-                    addition.written.map { .int(Int64($0.epoch)) } ?? .null,
-                    addition.written.map { .int($0.number) } ?? .null,
+                    addition.writes.map { .int(Int64($0.since.epoch)) } ?? .null,
+                    addition.writes.map { .int($0.since.number) } ?? .null,
                 ])
         ]
         if addition.isReset { statements += Self.removal(place) }
@@ -274,10 +286,24 @@ struct RealmTables: Sendable {
                         ]))
             }
         }
+        if let writes = addition.writes {
+            statements.append(
+                PostgresStatement(
+                    "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
+                    [
+                        .text(key.app), .textArray([key.partition.text]), .textArray([writes.user]),
+                        .int8Array([Int64(writes.count)]),
+                    ]))
+        }
         do {
-            _ = try await transaction.pipeline(statements)
+            guard let row = try await transaction.pipeline(statements)[0].first else {
+                throw PostgresError(.decoding, "a history's revision was not returned")
+            }
+            return Revision(epoch: try row.decode(1), number: try row.decode(2))
         } catch let error as PostgresError where error.sqlstate == "PT409" {
             throw RealmRefusal.busy
+        } catch let error as PostgresError where error.sqlstate == "PT403" {
+            throw Forbidden()
         }
     }
 

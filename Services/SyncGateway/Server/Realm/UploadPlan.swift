@@ -25,7 +25,7 @@ struct UploadPlan {
     ///   - refusal: Why all changesets are refused; `nil` if they aren't.
     /// - Throws: ``RealmRefusal``; errors of Postgres.
     static func make(
-        _ uploads: [UploadedChangeset], upTo progress: RealmHistory.Progress?, of number: Int64,
+        _ uploads: [UploadedChangeset], upTo progress: RealmHistory.Progress?, of number: Int64, by user: String,
         _ standing: RealmTables.Standing, in history: RealmHistory,
         refusal: String?
     ) async throws -> UploadPlan {
@@ -109,7 +109,10 @@ struct UploadPlan {
             plan.file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), progress?.serverVersion ?? 0)
         }
         plan.addition.file = plan.file
-        if !plan.writes.isEmpty { plan.addition.written = standing.revision }
+        if !plan.writes.isEmpty {
+            plan.addition.writes = RealmTables.Writes(
+                user: user, count: plan.writes.count, since: standing.revision)
+        }
         return plan
     }
 
