@@ -16,7 +16,7 @@ import Testing
             try await RecordedApp.open(probe)
             probe.cut()
         }
-        for seed in 1...30 as ClosedRange<UInt64> {
+        for seed in 1...60 as ClosedRange<UInt64> {
             let world = try await RealmWorld(fixture, ports: ports, app: app, seed: seed)
             do {
                 try await world.run(steps: 60)

@@ -118,7 +118,8 @@ final class RealmWorld {
         case 7: return try edit(client, key, "si", nil, .setInsert(.int(n % 5)))
         case 8: return try edit(client, key, "si", nil, .setErase(.int(n % 5)))
         case 9: object["di"] = ["a": .int64(n), pick(["b", "c"]): .int64(n + 1)]
-        case 10: object["m"] = pick([.int64(n), "text", .array([1, "two"]), .document(["k": .int64(n)]), .null])
+        // No collections: where one side replaces them by something else, realm-core diverges by itself (RealmSync.md).
+        case 10: object["m"] = pick([.int64(n), "text", .double(1.5), .null])
         default: object["ls"] = .array((object["ls"]?.arrayValue ?? []) + [pick([.string("s\(n)"), .null])])
         }
         try client.write((key, object))

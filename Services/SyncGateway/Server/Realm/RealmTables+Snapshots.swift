@@ -94,14 +94,24 @@ extension RealmTables {
     func add(
         _ snapshot: RealmSnapshot, bytes: Int, to key: PartitionKey, in transaction: PostgresTransaction
     ) async throws {
-        try await transaction.execute(
-            """
-            insert into partita.realm_snapshots (app, partition, version, parts, bytes, origin_time)
-            values ($1, $2, $3, $4, $5, $6)
-            """,
-            Self.place(key) + [
-                .int(snapshot.version), .int(snapshot.parts), .int(Int64(bytes)), .int(snapshot.originTime),
-            ])
+        _ = try await transaction.pipeline(
+            [
+                PostgresStatement(
+                    """
+                    insert into partita.realm_snapshots (app, partition, version, parts, bytes, origin_time)
+                    values ($1, $2, $3, $4, $5, $6)
+                    """,
+                    Self.place(key) + [
+                        .int(snapshot.version), .int(snapshot.parts), .int(Int64(bytes)), .int(snapshot.originTime),
+                    ]),
+                // Who has the whole snapshot has the version, and shows its secret also when the snapshot is gone.
+                PostgresStatement(
+                    """
+                    update partita.realm_snapshot_parts t set salt = h.salt from partita.realm_history h
+                    where t.app = $1 and t.partition = $2 and t.snapshot = $3 and t.part = $4
+                        and h.app = $1 and h.partition = $2 and h.version = $3
+                    """, Self.place(key) + [.int(snapshot.version), .int(snapshot.parts)]),
+            ], in: .implicit)
     }
 
     // MARK: Using one
