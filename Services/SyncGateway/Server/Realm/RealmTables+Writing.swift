@@ -1,0 +1,204 @@
+import DocumentModel
+import Postgres
+import RealmSync
+
+extension RealmTables {
+    /// Makes an empty history, if there is none.
+    func begin(_ key: PartitionKey) async throws {
+        try await client.execute(
+            """
+            insert into partita.realm_partitions (app, partition, version, epoch, revision, schema)
+            values ($1, $2, 0, 0, 0, '') on conflict do nothing
+            """, Self.place(key))
+    }
+
+    /// What a transaction adds to a history.
+    struct Addition: Sendable {
+        /// Whether what there was is removed first, with the clients' files. The numbers go on.
+        var isReset = false
+        var entries: [Entry] = []
+        /// Objects as they are then; `nil` for those that are gone.
+        var objects: [ObjectKey: Document?] = [:]
+        var file: File?
+        var reciprocals: [UInt64: [UInt8]] = [:]
+        /// What the history is then; `nil` if it has taken in no more changes of documents, and has the same classes.
+        var absorbed: Standing?
+        /// What the transaction writes to documents, if it does.
+        var writes: Writes?
+    }
+
+    /// Writes of documents as they are in the history then.
+    struct Writes: Sendable {
+        let user: String
+        let count: Int
+        /// The revision up to which the history had the changes of documents. If nobody else has changed any since, it has these, too.
+        let since: Revision
+    }
+
+    /// The user may not write in the partition.
+    struct Forbidden: Error {}
+
+    /// - Parameters:
+    ///   - former: The version that the history must still have.
+    /// - Returns: the revision up to which the history has the changes of documents then.
+    /// - Throws: ``RealmRefusal/busy`` if it has another one; ``Forbidden``.
+    @discardableResult
+    func add(
+        _ addition: Addition, to key: PartitionKey, from former: Int64, in transaction: PostgresTransaction
+    ) async throws -> Revision {
+        let place = Self.place(key), version = addition.entries.last?.version ?? former, absorbed = addition.absorbed
+        var statements = [
+            PostgresStatement(
+                """
+                with moved as (
+                    update partita.realm_partitions r set version = $4, schema = coalesce($7::bytea, schema),
+                        base = coalesce($8::bigint, base), epoch = coalesce($5::int, epoch),
+                        revision = coalesce($6::bigint, (
+                            select p.head from partita.partitions p
+                            where p.app = r.app and p.partition = r.partition and p.epoch = $9::int and p.head - $10::bigint = (
+                                select count(*) from partita.changes c
+                                where c.app = r.app and c.partition = r.partition and c.epoch = $9::int
+                                    and c.revision > $10::bigint and c.xmin = pg_current_xact_id()::xid)), revision)
+                    where app = $1 and partition = $2 and version = $3 returning epoch, revision)
+                select partita.require_count(count(*), 1), max(epoch), max(revision) from moved
+                """,
+                place + [
+                    .int(former), .int(version), absorbed.map { .int(Int64($0.revision.epoch)) } ?? .null,
+                    absorbed.map { .int($0.revision.number) } ?? .null, absorbed.map { .bytea($0.schema) } ?? .null,
+                    absorbed.map { .int($0.base) } ?? .null,
+                    addition.writes.map { .int(Int64($0.since.epoch)) } ?? .null,
+                    addition.writes.map { .int($0.since.number) } ?? .null,
+                ])
+        ]
+        if addition.isReset { statements += Self.removal(place) }
+        if !addition.entries.isEmpty { statements.append(insertion(of: addition.entries, place)) }
+        statements += objectStatements(addition.objects, place)
+        if let file = addition.file {
+            statements.append(
+                PostgresStatement(
+                    """
+                    update partita.realm_files set client_version = $4, upload_base = $5, seen_at = now()
+                    where app = $1 and partition = $2 and file = $3
+                    """, place + [.int(file.number), .int(file.clientVersion), .int(file.uploadBase)]))
+            if !addition.reciprocals.isEmpty {
+                let versions = addition.reciprocals.keys.sorted()
+                statements.append(
+                    PostgresStatement(
+                        """
+                        insert into partita.realm_reciprocals (app, partition, file, version, bytes)
+                        select $1, $2, $3, v.version, v.bytes from unnest($4::bigint[], $5::bytea[]) v(version, bytes)
+                        on conflict (app, partition, file, version) do update set bytes = excluded.bytes
+                        """,
+                        place + [
+                            .int(file.number), .int8Array(versions.map { Int64($0) }),
+                            .byteaArray(versions.map { addition.reciprocals[$0] ?? [] }),
+                        ]))
+            }
+        }
+        if let writes = addition.writes {
+            statements.append(
+                PostgresStatement(
+                    "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
+                    [
+                        .text(key.app), .textArray([key.partition.text]), .textArray([writes.user]),
+                        .int8Array([Int64(writes.count)]),
+                    ]))
+        }
+        do {
+            guard let row = try await transaction.pipeline(statements)[0].first else {
+                throw PostgresError(.decoding, "a history's revision was not returned")
+            }
+            return Revision(epoch: try row.decode(1), number: try row.decode(2))
+        } catch let error as PostgresError where error.sqlstate == "PT409" {
+            throw RealmRefusal.busy
+        } catch let error as PostgresError where error.sqlstate == "PT403" {
+            throw Forbidden()
+        }
+    }
+
+    private func insertion(of entries: [Entry], _ place: [PostgresValue]) -> PostgresStatement {
+        PostgresStatement(
+            """
+            insert into partita.realm_history
+                (app, partition, version, salt, file, client_version, origin_time, audience, bytes)
+            select $1, $2, e.* from unnest(
+                $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[]) e
+            """,
+            place + [
+                .int8Array(entries.map(\.version)), .int8Array(entries.map(\.salt)), .int8Array(entries.map(\.file)),
+                .int8Array(entries.map(\.clientVersion)), .int8Array(entries.map(\.originTime)),
+                .int8Array(entries.map(\.audience)), .byteaArray(entries.map(\.bytes)),
+            ])
+    }
+
+    private func objectStatements(_ objects: [ObjectKey: Document?], _ place: [PostgresValue]) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        let kept = objects.compactMap { key, object in object.map { (key, $0) } }
+        let gone = objects.filter { $0.value == nil }.map(\.key)
+        if !kept.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    insert into partita.realm_objects (app, partition, class, id, body)
+                    select $1, $2, o.* from unnest($3::text[], $4::text[], $5::text[]) o
+                    on conflict (app, partition, class, id) do update set body = excluded.body
+                    """,
+                    place + [
+                        .textArray(kept.map(\.0.table)), .textArray(kept.map(\.0.idText)),
+                        .textArray(kept.map { ExtendedJSON.print($0.1, mode: .exact) }),
+                    ]))
+        }
+        if !gone.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    delete from partita.realm_objects o using unnest($3::text[], $4::text[]) k(class, id)
+                    where o.app = $1 and o.partition = $2 and o.class = k.class and o.id = k.id
+                    """, place + [.textArray(gone.map(\.table)), .textArray(gone.map(\.idText))]))
+        }
+        return statements
+    }
+
+    private static func removal(_ place: [PostgresValue]) -> [PostgresStatement] {
+        [
+            "realm_history", "realm_files", "realm_reciprocals", "realm_objects", "realm_snapshots",
+            "realm_snapshot_parts",
+        ].map {
+            PostgresStatement("delete from partita.\($0) where app = $1 and partition = $2", place)
+        }
+    }
+
+    /// Gives a number and a secret to a new client file.
+    func makeFile(of user: String, in key: PartitionKey) async throws -> File {
+        let salt = Entry.salt()
+        let rows = try await client.query(
+            """
+            with numbered as (
+                update partita.realm_partitions set next_file = next_file + 1
+                where app = $1 and partition = $2 returning next_file - 1 as file)
+            insert into partita.realm_files (app, partition, file, salt, user_id)
+            select $1, $2, file, $3, $4 from numbered returning file
+            """, Self.place(key) + [.int(salt), .text(user)])
+        guard let number: Int64 = try rows.first?.decode(0) else {
+            throw PostgresError(.decoding, "a client file got no number")
+        }
+        return File(number: number, salt: salt, user: user, clientVersion: 0, uploadBase: 0, base: 0)
+    }
+
+    /// Notes how far a client is: reciprocal forms up to the version up to which it has the history aren't needed any more.
+    func note(_ progress: RealmHistory.Progress, of file: Int64, in key: PartitionKey) async throws {
+        _ = try await client.pipeline([
+            PostgresStatement(
+                """
+                update partita.realm_files set base = greatest(base, $4), upload_base = greatest(upload_base, $4),
+                    client_version = greatest(client_version, $5), seen_at = now()
+                where app = $1 and partition = $2 and file = $3
+                """, Self.place(key) + [.int(file), .int(progress.serverVersion), .int(progress.clientVersion)]),
+            PostgresStatement(
+                """
+                delete from partita.realm_reciprocals
+                where app = $1 and partition = $2 and file = $3 and version <= $4
+                """, Self.place(key) + [.int(file), .int(progress.serverVersion)]),
+        ])
+    }
+}
