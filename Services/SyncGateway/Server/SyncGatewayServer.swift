@@ -36,7 +36,7 @@ public enum SyncGatewayServer {
         "device.connections", default: 50, range: 1...10_000, "Connections that a user may have with one gateway.")
 
     static let realmOffline = ConfigurationKey<Duration>.duration(
-        "realm.offline", default: .seconds(30 * 86_400), range: .seconds(60)...(.seconds(3650 * 86_400)),
+        "realm.offline", default: .seconds(30 * 86_400), range: .seconds(1)...(.seconds(3650 * 86_400)),
         "How long a client with a Realm SDK may be away; then it gets a client reset.")
 
     /// The service's main program.

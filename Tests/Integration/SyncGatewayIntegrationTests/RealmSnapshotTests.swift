@@ -201,4 +201,23 @@ import Testing
         try await ann.catchUp()
         #expect(anew.objects.isSame(as: ann.objects))
     }
+
+    @Test func `a client that is connected isn't away, also if it sends nothing`() async throws {
+        let fixture = try await GatewayFixture(settings: ["realm.offline": "3s"])
+        let partition = fixture.partition()
+        let ann = try await clients(["ann"], in: partition, of: fixture)[0]
+        try await ann.open()
+        try await Task.sleep(for: .seconds(6))  // longer than a client may be away
+        try ann.write((key(partition, 0), message("still there", in: partition)))
+        try await ann.upload()
+        #expect(ann.errors.isEmpty)
+        ann.cut()
+        try await eventually("the client is forgotten", within: .seconds(30)) {
+            try await count("realm_files", partition, fixture) == 0
+        }
+        try await ann.connect()
+        try await ann.begin()
+        #expect(try await ann.next().json["action"] == "ClientReset")
+        fixture.stop()
+    }
 }

@@ -20,6 +20,8 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     let id = UUID().uuidString.lowercased()
     /// When it was opened.
     let opened = ContinuousClock.now
+    /// Whether the socket's queue may hold data of a partition, which may not leave when the lease has ended.
+    private var holdsData = false
     private let socket: WebSocket
     private let version: Int
     private var sessions: [UInt64: RealmSession] = [:]
@@ -65,7 +67,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         self.throttle = throttle
         socket.onHandled = { throttle.charge($0) }
         socket.onDrain = { [self] in drained() }
-        socket.mayFlush = { [self] in context.lease.isValid }
+        socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
         socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
         socket.allow(messagesOf: Self.maximumMessageBytes, from: context.frames, of: sender)
         setPresent(true)
@@ -146,7 +148,9 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         guard let bytes = frame.encoded(version: version, deflate: bodies?.deflate ?? ZlibStream.deflate) else {
             return
         }
+        if case .download = frame { holdsData = true }
         socket.send(WebSocketFrame(.binary, bytes))
+        if socket.queuedBytes == 0 { holdsData = false }
     }
 
     /// An error of the connection, which ends it.
@@ -185,6 +189,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     }
 
     private func drained() {
+        holdsData = false
         drain.release()
         for session in sessions.values { session.wake() }
     }
@@ -195,7 +200,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     // MARK: The gateway
 
     func leaseChanged() {
-        if socket.queuedBytes > 0, !context.lease.isValid { return socket.terminate() }
+        if holdsData, !context.lease.isValid { return socket.terminate() }
         for session in sessions.values { session.wake() }
     }
 

@@ -82,6 +82,11 @@ final class RealmHub: Sendable {
         return !isTaken
     }
 
+    /// The client files that sessions have.
+    var files: [(partition: PartitionKey, file: Int64)] {
+        state.withLock { $0.files.keys.map { ($0.partition, $0.file) } }
+    }
+
     /// A session has added to a partition's history: the others send it.
     func grown(_ key: PartitionKey, by session: RealmSession) {
         let others = state.withLock { state in

@@ -2,8 +2,8 @@ import DocumentModel
 import Lifecycle
 import Logging
 
-/// Removes every hour what the histories of Realm clients no longer need, so that they don't grow for ever. Several gateways may do this
-/// at once.
+/// Removes what the histories of Realm clients no longer need, so that they don't grow for ever: every hour, or more often if clients may
+/// be away for a short time only. Several gateways may do this at once.
 struct RealmRetention: Service {
     let hub: RealmHub
     let tables: RealmTables
@@ -11,8 +11,9 @@ struct RealmRetention: Service {
     let offline: Duration
     let logger: Logger
 
-    private static let interval = Duration.seconds(3600)
-    /// The number of partitions that are looked at by one statement.
+    /// Each sweep sees the clients that are connected: several times while one may be away.
+    private var interval: Duration { min(.seconds(3600), offline / 3) }
+    /// The number of partitions, or of clients, that are looked at by one statement.
     private static let batch = 200
     /// A history with fewer entries than this after its snapshot gets no new one until a new client comes.
     private static let growth: Int64 = 1000
@@ -26,13 +27,17 @@ struct RealmRetention: Service {
                 } catch {
                     logger.warning("histories of Realm clients weren't trimmed", metadata: ["error": "\(error)"])
                 }
-                try await Task.sleep(for: Self.interval)
+                try await Task.sleep(for: interval)
             }
         }
     }
 
-    /// Forgets clients that were away for too long, and trims the histories.
+    /// Sees the clients that are connected, forgets those that were away for too long, and trims the histories.
     func sweep() async throws {
+        let connected = hub.files
+        for start in stride(from: 0, to: connected.count, by: Self.batch) {
+            try await tables.see(Array(connected[start..<min(start + Self.batch, connected.count)]))
+        }
         try await tables.forgetFiles(unseenFor: offline)
         var last: PartitionKey?
         while !Task.isCancelled {

@@ -76,6 +76,20 @@ extension RealmTables {
             ], in: .separate)
     }
 
+    /// Notes that clients are there.
+    func see(_ files: [(partition: PartitionKey, file: Int64)]) async throws {
+        try await client.execute(
+            """
+            update partita.realm_files f set seen_at = now()
+            from unnest($1::text[], $2::text[], $3::bigint[]) s(app, partition, file)
+            where f.app = s.app and f.partition = s.partition and f.file = s.file
+            """,
+            [
+                .textArray(files.map(\.partition.app)), .textArray(files.map(\.partition.partition.text)),
+                .int8Array(files.map(\.file)),
+            ])
+    }
+
     /// Forgets client files that weren't there for a time: their clients begin anew when they come again.
     /// - Returns: how many.
     @discardableResult
