@@ -136,7 +136,7 @@ public struct HandledEvents: Sendable {
     /// Returns whether the consumer has handled the event with this id.
     public func contains(eventID: String, in client: some PostgresQuerying) async throws -> Bool {
         try await !client.query(
-            "SELECT FROM partita.handled_event_ids WHERE consumer = $1 AND event_id = $2",
+            "SELECT FROM (VALUES ($2::text)) r(id) WHERE \(Self.isHandledSQL)",
             [.text(consumer), .text(eventID)]
         ).isEmpty
     }
