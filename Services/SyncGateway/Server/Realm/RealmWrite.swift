@@ -49,10 +49,10 @@ struct RealmWrite: Sendable {
     static func perform(_ writes: [RealmWrite], in session: DocumentSession) async throws {
         var inserted: [ExactText: [Document]] = [:]
         for write in writes {
-            if case .insert(let document) = write.write {
-                inserted[ExactText(write.collection), default: []].append(document)
-            } else {
-                try await write.perform(in: session)
+            switch write.write {
+            case .insert(let document): inserted[ExactText(write.collection), default: []].append(document)
+            case .update(let changes): try await write.update(changes, in: session)
+            case .delete: _ = try await write.documents(in: session).deleteOne(write.filter)
             }
         }
         guard let database = writes.first?.target.database else { return }
@@ -65,24 +65,22 @@ struct RealmWrite: Sendable {
         }
     }
 
-    /// - Throws: `DocumentStoreError`.
-    private func perform(in session: DocumentSession) async throws {
-        let documents = session.collection(collection, database: target.database)
-        let filter: Document = ["_id": id, target.partitionKey: target.partition]
-        switch write {
-        case .insert: break  // together with the others
-        case .update(let changes):
-            var set = Document(), unset = Document()
-            for (path, value) in changes {
-                if let value { set[path] = value } else { unset[path] = "" }
-            }
-            var update = Document()
-            if !set.isEmpty { update["$set"] = .document(set) }
-            if !unset.isEmpty { update["$unset"] = .document(unset) }
-            if update.isEmpty { return }
-            // If the document has gone meanwhile, the history will follow it.
-            _ = try await documents.updateOne(filter, .document(update))
-        case .delete: _ = try await documents.deleteOne(filter)
+    private var filter: Document { ["_id": id, target.partitionKey: target.partition] }
+
+    private func documents(in session: DocumentSession) -> DocumentCollection {
+        session.collection(collection, database: target.database)
+    }
+
+    private func update(_ changes: [(path: String, value: Value?)], in session: DocumentSession) async throws {
+        var set = Document(), unset = Document()
+        for (path, value) in changes {
+            if let value { set[path] = value } else { unset[path] = "" }
         }
+        var update = Document()
+        if !set.isEmpty { update["$set"] = .document(set) }
+        if !unset.isEmpty { update["$unset"] = .document(unset) }
+        if update.isEmpty { return }
+        // If the document has gone meanwhile, the history will follow it.
+        _ = try await documents(in: session).updateOne(filter, .document(update))
     }
 }
