@@ -125,21 +125,17 @@ extension RealmTables {
                     "select from partita.realm_partitions where app = $1 and partition = $2 for share", Self.place(key)),
                 PostgresStatement(
                     """
-                    update partita.realm_files f set snapshot = coalesce(s.version, 0),
-                        base = case when s.version is null then greatest(f.base, p.base) else f.base end
+                    update partita.realm_files f set seen_at = now(), snapshot = coalesce(f.snapshot, s.version, 0),
+                        base = case when coalesce(f.snapshot, s.version) is null then greatest(f.base, p.base) else f.base end
                     from partita.realm_partitions p left join lateral (
                         select max(version) as version from partita.realm_snapshots
                         where app = p.app and partition = p.partition and version >= p.base) s on true
                     where f.app = $1 and f.partition = $2 and f.file = $3 and p.app = $1 and p.partition = $2
-                        and f.snapshot is null
                     """, Self.place(key) + [.int(file)]),
-                PostgresStatement(
-                    "update partita.realm_files set seen_at = now() where app = $1 and partition = $2 and file = $3",
-                    Self.place(key) + [.int(file)]),
             ], in: .explicit)
     }
 
-    /// The entries after a version as a client file has them.
+    /// The changesets of a snapshot after a version, as the entries that they stand in for.
     /// - Parameter bytes: Where the part of the snapshot ends; it has at least one changeset, if there is any.
     func parts(
         of snapshot: RealmSnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max
