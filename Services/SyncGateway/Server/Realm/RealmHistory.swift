@@ -300,6 +300,8 @@ final class RealmHistory: Sendable {
             uploads, upTo: progress, of: file, by: user, standing, in: self, refusal: refusal)
     }
 
+    /// Lets the other gateway that was faster end what it does.
+    /// - Throws: ``RealmRefusal/busy`` after too many attempts.
     private func pause(_ backoff: inout RetryBackoff) async throws {
         guard backoff.failures < Self.attempts else { throw RealmRefusal.busy }
         try await Task.sleep(for: backoff.next())

@@ -35,7 +35,7 @@ struct RealmTail: Sendable {
     /// Takes what was read.
     /// - Parameters:
     ///   - request: The last one before the read.
-    ///   - new: The entries after ``end``, up to the standing's version.
+    ///   - new: The newest entries, up to the standing's version. What was kept before is dropped if they don't follow it.
     mutating func take(_ standing: RealmTables.Standing, _ new: [RealmTables.Entry], for request: Int) {
         self.standing = standing
         answered = request
