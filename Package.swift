@@ -114,10 +114,10 @@ let libraries: [Target] = [
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
-    library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage"]),
+    library("RealmSync", ["Czlib", "DocumentModel", "Texts"]),
+    library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage", "RealmSync"]),
     library("AccessTokens", ["Ccjose", "Ccrypto", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
-    library("RealmSync", ["Czlib", "DocumentModel", "Texts"]),
     // Layer 3: the domain on the machine.
     library("StoreSQL", ["Postgres"], embedding: ["Functions", "Migrations"]),
     library(

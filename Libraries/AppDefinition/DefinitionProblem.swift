@@ -50,6 +50,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case schemaPatternUncheckable = "schema-pattern-uncheckable"
         case partitionKeyMissing = "partition-key-missing"
         case partitionKeyTypeMismatch = "partition-key-type-mismatch"
+        /// A part of a synced collection's schema that apps with a Realm SDK can't have.
+        case realmClassUnfit = "realm-class-unfit"
         case syncTypeUnsupported = "sync-type-unsupported"
         /// `--sync-by` names a field by which the app's permissions can't be kept.
         case syncByInvalid = "sync-by-invalid"

@@ -17,6 +17,7 @@ struct DefinitionCheck {
         checkRules(definition)
         checkServices(definition)
         checkSync(definition)
+        checkClasses(definition)
         checkExtensions(definition)
         checkStores(definition)
         checkRelationships(definition)
@@ -244,6 +245,23 @@ struct DefinitionCheck {
                 file: collection.isFolder ? "\(collection.place)/schema.json" : collection.place,
                 pointer: (collection.isFolder ? "" : "/schema") + "/properties/\(key)",
                 "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType): the collection isn't synced"
+            )
+        }
+    }
+
+    /// What apps with a Realm SDK can't have of the synced collections.
+    private func checkClasses(_ definition: AppDefinition) {
+        for part in definition.syncedClasses.unfit {
+            guard
+                let collection = definition.collections.first(where: {
+                    $0.name.hasSameBytes(as: part.collection) && definition.syncVerdict(of: $0) == .synced
+                })
+            else { continue }
+            log.add(
+                .realmClassUnfit, severity: .warning,
+                file: collection.isFolder ? "\(collection.place)/schema.json" : collection.place,
+                pointer: (collection.isFolder ? "" : "/schema") + part.pointer,
+                "clients with a Realm SDK don't get \(part.path.isEmpty ? "the collection \(part.collection)" : "\(part.collection).\(part.path)"): \(part.message)"
             )
         }
     }

@@ -21,20 +21,3 @@ public struct CollectionClass: Sendable {
         return title
     }
 }
-
-/// Why a part of a schema has no place in the Realm SDKs' model.
-public struct UnfitSchema: Hashable, Sendable, CustomStringConvertible {
-    @ExactText public private(set) var collection: String
-    /// The property, with dots.
-    @ExactText public private(set) var path: String
-    /// What is wrong, in one sentence.
-    @ExactText public private(set) var message: String
-
-    init(_ collection: String, _ path: String, _ message: String) {
-        self.collection = collection
-        self.path = path
-        self.message = message
-    }
-
-    public var description: String { "\(collection)\(path.isEmpty ? "" : ".")\(path): \(message)" }
-}

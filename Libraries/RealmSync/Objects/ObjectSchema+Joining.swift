@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 extension ObjectSchema {
     /// Whether it has all classes and properties of another one.

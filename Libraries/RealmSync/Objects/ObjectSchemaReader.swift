@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 extension ObjectSchema {
     /// The classes that the schemas of an app's collections describe.
@@ -32,16 +32,18 @@ private struct ObjectSchemaReader {
         for collection in collections {
             present = collection
             guard schema.classes[ExactText(collection.name)] == nil else {
-                report("", "there is another class \(collection.name)")
+                report(.whole, "there is another class \(collection.name)")
                 continue
             }
+            guard isFit(collection.name, ofClass: true, at: .whole) else { continue }
             let properties = collection.schema["properties"]?.documentValue ?? Document()
             guard let id = properties["_id"]?.documentValue else {
-                report("", "the schema has no property _id, which Realm's objects need")
+                report(.whole, "the schema has no property _id, which Realm's objects need")
                 continue
             }
             guard let type = Self.keyTypes[Self.typeName(id) ?? ""] else {
-                report("_id", "a primary key is a string, an integer, an ObjectId or a UUID")
+                report(
+                    SchemaPlace.whole.property("_id"), "a primary key is a string, an integer, an ObjectId or a UUID")
                 continue
             }
             let isRequired = Self.required(collection.schema).contains("_id")
@@ -50,13 +52,21 @@ private struct ObjectSchemaReader {
         }
         for collection in collections where schema.classes[ExactText(collection.name)]?.properties.isEmpty == true {
             present = collection
-            let properties = self.properties(of: collection.schema, name: collection.name, at: "", depth: 0)
+            let properties = self.properties(of: collection.schema, name: collection.name, at: .whole, depth: 0)
             schema.classes[ExactText(collection.name)]?.properties = properties
         }
     }
 
-    private mutating func report(_ path: String, _ message: String) {
-        unfit.append(UnfitSchema(present.collection, path, message))
+    private mutating func report(_ place: SchemaPlace, _ message: String) {
+        unfit.append(UnfitSchema(present.collection, place, message))
+    }
+
+    /// realm-core names a table by its class with 6 more bytes, and has 63 for the name of a table or a column.
+    private mutating func isFit(_ name: String, ofClass: Bool = false, at place: SchemaPlace) -> Bool {
+        let limit = ofClass ? 57 : 63
+        if name.utf8.count <= limit { return true }
+        report(place, "the name \(name) is longer than the \(limit) bytes that the Realm SDKs allow")
+        return false
     }
 
     private static let keyTypes: [String: PayloadType] = [
@@ -88,14 +98,14 @@ private struct ObjectSchemaReader {
     }
 
     private mutating func properties(
-        of node: Document, name: String, at path: String, depth: Int
+        of node: Document, name: String, at parent: SchemaPlace, depth: Int
     ) -> [ExactText: ObjectSchema.Property] {
         var found: [ExactText: ObjectSchema.Property] = [:]
         let required = Self.required(node)
         for field in (node["properties"]?.documentValue ?? Document()).fields
-        where !(path.isEmpty && field.key == "_id") {
-            let place = path.isEmpty ? field.key : "\(path).\(field.key)"
-            guard let property = field.value.documentValue else { continue }
+        where !(parent.path.isEmpty && field.key == "_id") {
+            let place = parent.property(field.key)
+            guard isFit(field.key, at: place), let property = field.value.documentValue else { continue }
             let isNullable = !required.contains(ExactText(field.key)) || Self.allowsNull(property)
             found[ExactText(field.key)] =
                 self.property(
@@ -106,46 +116,46 @@ private struct ObjectSchemaReader {
     }
 
     private mutating func property(
-        _ node: Document, isNullable: Bool, owner: String, field: String, at path: String, depth: Int
+        _ node: Document, isNullable: Bool, owner: String, field: String, at place: SchemaPlace, depth: Int
     ) -> ObjectSchema.Property? {
         if depth > Self.maximumDepth {
-            report(path, "objects are nested too deeply")
+            report(place, "objects are nested too deeply")
             return nil
         }
         switch Self.typeName(node) {
         case "array":
             guard let items = node["items"]?.documentValue else {
-                report(path, "the elements of a list need a type")
+                report(place, "the elements of a list need a type")
                 return nil
             }
             var element = element(
-                items, isNullable: Self.allowsNull(items), owner: owner, field: field, at: path, depth: depth)
+                items, isNullable: Self.allowsNull(items), owner: owner, field: field, at: place.elements, depth: depth)
             element?.collection = node["uniqueItems"]?.boolValue == true ? .set : .list
             return element
         case "object" where node["properties"] == nil:
             let values = node["additionalProperties"]?.documentValue
             var element = element(
                 values ?? Document(), isNullable: values.map(Self.allowsNull) ?? true, owner: owner, field: field,
-                at: path, depth: depth)
+                at: place.values, depth: depth)
             element?.collection = .dictionary
             return element
         default:
-            return element(node, isNullable: isNullable, owner: owner, field: field, at: path, depth: depth)
+            return element(node, isNullable: isNullable, owner: owner, field: field, at: place, depth: depth)
         }
     }
 
     /// A single value, or an element of a collection.
     private mutating func element(
-        _ node: Document, isNullable: Bool, owner: String, field: String, at path: String, depth: Int
+        _ node: Document, isNullable: Bool, owner: String, field: String, at place: SchemaPlace, depth: Int
     ) -> ObjectSchema.Property? {
         // Those of elements may be named with their place.
-        let relationships = present.relationships
+        let relationships = present.relationships, path = place.path
         let named = [path, "\(path).[]", "\(path).%"].compactMap { relationships[ExactText($0)] }.first
         if let target = named {
             guard let other = collections.first(where: { $0.collection.hasSameBytes(as: target.text) }),
                 schema.classes[ExactText(other.name)] != nil
             else {
-                report(path, "the relationship leads to no class")
+                report(place, "the relationship leads to no class")
                 return nil
             }
             return .init(type: .link, isNullable: isNullable, target: ExactText(other.name))
@@ -154,24 +164,25 @@ private struct ObjectSchemaReader {
         if name == "object" {
             guard node["properties"] != nil else { return .mixed }
             let title = node["title"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } ?? "\(owner)_\(field)"
-            let type = embedded(node, title, at: path, depth: depth)
+            let type = embedded(node, title, at: place, depth: depth)
             return type.map { .init(type: .link, isNullable: isNullable, target: $0) }
         }
         guard let name else { return .mixed }
         guard let type = Self.types[name] else {
-            report(path, "the Realm SDKs have no type \(name)")
+            report(place, "the Realm SDKs have no type \(name)")
             return nil
         }
         return .init(type: type, isNullable: isNullable || type == .null)
     }
 
-    private mutating func embedded(_ node: Document, _ title: String, at path: String, depth: Int) -> ExactText? {
-        let properties = self.properties(of: node, name: title, at: path, depth: depth + 1)
+    private mutating func embedded(_ node: Document, _ title: String, at place: SchemaPlace, depth: Int) -> ExactText? {
+        guard isFit(title, ofClass: true, at: place) else { return nil }
+        let properties = self.properties(of: node, name: title, at: place, depth: depth + 1)
         var type = schema.classes[ExactText(title)] ?? ObjectSchema.Class(key: nil)
         // The same class may be in several places, and not everywhere with all of its properties.
         guard type.key == nil, properties.allSatisfy({ type.properties[$0.key, default: $0.value] == $0.value })
         else {
-            report(path, "there is another class \(title)")
+            report(place, "there is another class \(title)")
             return nil
         }
         type.properties.merge(properties) { known, _ in known }

@@ -62,6 +62,24 @@ struct ObjectSchemaReaderTests {
         #expect(
             unfit.map { "\($0.collection) \($0.path)" } == ["NoId ", "Key _id", "A re", "A list", "A gone", "A two"])
         #expect(schema.classes["A"]?.properties.keys.sorted() == ["one"])
+        #expect(unfit.last?.pointer == "/properties/two")
+    }
+
+    @Test func `names that are too long for realm-core are named`() throws {
+        func names(_ className: Int, _ field: Int) throws -> [String] {
+            let name = String(repeating: "C", count: className), property = String(repeating: "p", count: field)
+            let (schema, unfit) = ObjectSchema.reading([
+                try Self.collection(
+                    """
+                    {"title": "\(name)", "properties": {"_id": {"bsonType": "string"}, "\(property)": {"bsonType": "int"}}}
+                    """)
+            ])
+            #expect(schema.classes[ExactText(name)]?.properties.count ?? 0 == (unfit.isEmpty ? 1 : 0))
+            return unfit.map(\.pointer)
+        }
+        #expect(try names(57, 63) == [])
+        #expect(try names(58, 63) == [""])
+        #expect(try names(57, 64) == ["/properties/\(String(repeating: "p", count: 64))"])
     }
 
     @Test func `documents are objects and back`() throws {

@@ -16,6 +16,38 @@ extension OddApps {
             #expect(app.sync?.database == "Db" && app.sync?.isEnabled == true)
             #expect(app.syncVerdict(of: app.collections[0]) == .synced)
         },
+        OddApp(
+            "what the Realm SDKs can't have", TinyApp.newer,
+            [
+                file: TinyApp.sync(),
+                "data_sources/mongodb-atlas/Db/Task/schema.json": """
+                {
+                  "title": "Task", "bsonType": "object", "required": ["_id"],
+                  "properties": {"_id": {"bsonType": "objectId"}, "_partition": {"bsonType": "string"},
+                    "code": {"bsonType": "regex"},
+                    "steps": {"bsonType": "array", "items": {"bsonType": "object", "title": "Step", "properties": {
+                      "done": {"bsonType": "bool"},
+                      "matrix": {"bsonType": "array", "items": {"bsonType": "array"}}}}}}
+                }
+                """,
+                "data_sources/mongodb-atlas/Db/Note/schema.json": """
+                {"title": "Note", "bsonType": "object", "properties": {"_partition": {"bsonType": "string"}}}
+                """,
+            ],
+            report: [
+                "data_sources/mongodb-atlas/Db/Note/schema.json warning realm-class-unfit",
+                "data_sources/mongodb-atlas/Db/Task/schema.json:4 warning realm-class-unfit",
+                "data_sources/mongodb-atlas/Db/Task/schema.json:7 warning realm-class-unfit",
+            ],
+            says: [
+                "don't get the collection Note: the schema has no property _id",
+                "don't get Task.code: the Realm SDKs have no type regex",
+                "don't get Task.steps.matrix: the Realm SDKs have no type array",
+            ]
+        ) { app in
+            #expect(app.syncedClasses.schema.classes["Step"]?.properties.keys.sorted() == ["done"])
+            #expect(app.syncedClasses.classes == ["Task": "Task"])
+        },
         OddApp("development mode alone", TinyApp.newer, [file: #"{"development_mode_enabled": false}"#], check: off),
         OddApp(
             "a blank configuration", TinyApp.newer,
