@@ -38,11 +38,16 @@ enum RecordedApp {
         return AppFiles(files)
     }
 
-    /// - Parameter edit: Changes a schema's text.
+    /// - Parameters:
+    ///   - more: Further files, by their paths.
+    ///   - edit: Changes a schema's text.
     static func deploy(
-        _ app: String, to fixture: GatewayFixture, _ edit: (String) -> String = { $0 }
+        _ app: String, to fixture: GatewayFixture, more: [ExactText: String] = [:],
+        _ edit: (String) -> String = { $0 }
     ) async throws {
-        let definition = try AppDefinition(files: try files(of: app, edit))
+        var files = try files(of: app, edit)
+        files.texts.merge(more) { $1 }
+        let definition = try AppDefinition(files: files)
         try await fixture.deploy(definition.files)
         fixture.store.define(AppStorage(definition))
     }

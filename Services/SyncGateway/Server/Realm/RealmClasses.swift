@@ -11,11 +11,11 @@ final class RealmClasses: Sendable {
     struct Deployed: Sendable {
         let version: Int64
         let schema: ObjectSchema
-        /// The changeset that makes them, as histories note it.
-        let schemaBytes: [UInt8]
         /// The collections' names by their classes', and the other way round.
         let collections: [ExactText: String]
         let classes: [ExactText: String]
+        /// The collections' names, as a JSON array in the order of their bytes.
+        let names: String
         let partitionKey: String
         let database: String
     }
@@ -30,9 +30,9 @@ final class RealmClasses: Sendable {
         self.logger = logger
     }
 
-    /// - Returns: `nil` if the app isn't deployed or doesn't sync.
+    /// - Returns: `nil` if the app isn't deployed, or its sync is off.
     func classes(of app: String) -> Deployed? {
-        guard let deployment = apps.app(app), let sync = deployment.definition.sync else { return nil }
+        guard let deployment = apps.app(app), let sync = deployment.definition.sync, sync.isEnabled else { return nil }
         return deployed.withLock { deployed in
             if let known = deployed[ExactText(app)], known.version == deployment.version { return known }
             let made = make(deployment, sync)
@@ -42,29 +42,17 @@ final class RealmClasses: Sendable {
     }
 
     private func make(_ deployment: DeployedApp, _ sync: SyncConfiguration) -> Deployed {
-        let collections = deployment.definition.collections.filter {
-            $0.service.hasSameBytes(as: sync.service) && $0.database.hasSameBytes(as: sync.database)
-        }.compactMap { collection in
-            collection.schema.map { schema in
-                CollectionClass(
-                    collection: collection.name, schema: schema.source,
-                    relationships: Dictionary(
-                        collection.relationships.map { (ExactText($0.field), ExactText($0.collection)) }
-                    ) { first, _ in first })
-            }
-        }
-        let (schema, unfit) = ObjectSchema.reading(collections)
-        for part in unfit {
+        let classes = deployment.definition.syncedClasses
+        for part in classes.unfit {
             logger.notice(
                 "a part of a schema isn't served to Realm clients",
                 metadata: ["app": "\(deployment.id)", "collection": "\(part.collection)", "error": "\(part)"])
         }
-        let known = collections.filter { schema.classes[ExactText($0.name)] != nil }
+        let names = classes.classes.keys.sorted().map { Value.string($0.text) }
         return Deployed(
-            version: deployment.version, schema: schema,
-            schemaBytes: schema.changeset().encoded(),
-            collections: Dictionary(known.map { (ExactText($0.name), $0.collection) }) { first, _ in first },
-            classes: Dictionary(known.map { (ExactText($0.collection), $0.name) }) { first, _ in first },
-            partitionKey: sync.partitionKey, database: sync.database)
+            version: deployment.version, schema: classes.schema, collections: classes.collections,
+            classes: classes.classes,
+            names: ExtendedJSON.print(.array(names)), partitionKey: sync.partitionKey,
+            database: sync.database)
     }
 }

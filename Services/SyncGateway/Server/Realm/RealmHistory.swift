@@ -98,20 +98,15 @@ final class RealmHistory: Sendable {
         for _ in 0..<Self.attempts {
             do {
                 let deployed = try deployed(), (known, head) = try await tables.standing(of: key)
-                if let known, known.version > 0, known.revision == head, try isUpToDate(known.schema, deployed) {
-                    return known
-                }
+                let standing = known ?? .empty
+                // Another gateway has a newer version of the app, which comes to this one, too.
+                if standing.appVersion > deployed.version { throw RealmRefusal.busy }
+                if standing.appVersion == deployed.version, standing.revision == head { return standing }
                 if known == nil { try await tables.begin(key) }
-                let standing = known ?? .init(version: 0, base: 0, revision: EpochHistory.beginning, schema: [])
                 return try await absorb(after: try await upToDate(standing, deployed), deployed)
             } catch RealmRefusal.busy { continue }
         }
         throw RealmRefusal.busy
-    }
-
-    private func isUpToDate(_ schema: [UInt8], _ deployed: RealmClasses.Deployed) throws -> Bool {
-        if schema == deployed.schemaBytes { return true }
-        return try self.schema(schema).includes(deployed.schema)
     }
 
     /// The classes that a history's changeset makes; decoded once, since each upload needs them.
@@ -129,16 +124,26 @@ final class RealmHistory: Sendable {
             originTime: Self.time(store.clock.now()), audience: nil, bytes: changeset.encoded())
     }
 
-    /// The history with the classes that the app has. What the app doesn't have any more stays; what it has differently ends the
-    /// history, and clients begin anew.
+    /// The history with the classes that the app has. What the app doesn't have any more stays, but for the objects of collections that
+    /// don't sync any more; what it has differently ends the history, and clients begin anew.
     private func upToDate(
         _ standing: RealmTables.Standing, _ deployed: RealmClasses.Deployed
     ) async throws -> RealmTables.Standing {
+        if standing.appVersion == deployed.version { return standing }
+        var next = standing
+        next.appVersion = deployed.version
+        if !standing.collections.hasSameBytes(as: deployed.names) {
+            next.collections = deployed.names
+            // What was done to their documents before may be in no history: all that there is is compared.
+            next.revision = EpochHistory.beginning
+        }
         let known = standing.version == 0 ? ObjectSchema() : try schema(standing.schema)
-        if standing.version > 0, known.includes(deployed.schema) { return standing }
+        if standing.version > 0, known.includes(deployed.schema) {
+            try await add(RealmTables.Addition(absorbed: next), from: standing)
+            return next
+        }
         let joined = known.joined(with: deployed.schema)
         let changeset = (joined ?? deployed.schema).changeset()
-        var next = standing
         next.schema = changeset.encoded()
         next.version += 1
         if joined == nil {
@@ -152,11 +157,11 @@ final class RealmHistory: Sendable {
         }
         let addition = RealmTables.Addition(
             isReset: joined == nil, entries: [entry(changeset, at: next.version)], absorbed: next)
-        try await add(addition, from: standing.version)
+        try await add(addition, from: standing)
         return next
     }
 
-    private func add(_ addition: RealmTables.Addition, from former: Int64) async throws {
+    private func add(_ addition: RealmTables.Addition, from former: RealmTables.Standing) async throws {
         try await store.client.withTransaction { transaction in
             try await tables.add(addition, to: key, from: former, in: transaction)
         }
@@ -180,7 +185,7 @@ final class RealmHistory: Sendable {
             gone.subtract(changes.filter { $0.object != nil }.map(\.key))
             if read.isFinal { changes += gone.map { ($0, nil) } }
             if read.isFinal || !isWhole { standing.revision = read.to }
-            let former = standing.version
+            let former = standing
             let addition = try await addition(of: changes, schema, to: &standing)
             try await add(addition, from: former)
             if read.isFinal { return standing }
@@ -310,21 +315,21 @@ final class RealmHistory: Sendable {
     /// Whether anybody has written since.
     private func hasMoved(_ standing: RealmTables.Standing) async throws -> Bool {
         let (now, head) = try await tables.standing(of: key)
-        return now?.version != standing.version || head != standing.revision
+        return now?.version != standing.version || now?.appVersion != standing.appVersion || head != standing.revision
     }
 
     private func commit(_ plan: UploadPlan, _ standing: RealmTables.Standing) async throws {
         if plan.addition.entries.isEmpty { return }
-        let key = key, tables = tables, writes = plan.writes, addition = plan.addition, former = plan.formerVersion
+        let key = key, tables = tables, writes = plan.writes, addition = plan.addition
         let request = tail.withLock { $0.lastRequest }, revision = Locked(standing.revision)
         try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
-            let reached = try await tables.add(addition, to: key, from: former, in: transaction)
+            let reached = try await tables.add(addition, to: key, from: standing, in: transaction)
             revision.withLock { $0 = reached }
         } _: { session in
             try await RealmWrite.perform(writes, in: session)
         }
         var standing = standing
-        standing.version = addition.entries.last?.version ?? former
+        standing.version = addition.entries.last?.version ?? standing.version
         standing.revision = revision.withLock { $0 }
         // Then nobody else has written until the commit, which is as good as having read it then.
         if standing.revision > plan.addition.writes?.since ?? standing.revision {

@@ -15,7 +15,7 @@ enum RealmRefusal: Error {
     var error: SessionError {
         switch self {
         case .notSynced:
-            SessionError(.illegalRealmPath, "the app doesn't sync", action: .applicationBug, triesAgain: false)
+            SessionError(.otherSessionError, "the app's sync is off", action: .transient, triesAgain: true)
         case .busy: SessionError(.otherSessionError, "try again", action: .transient, triesAgain: true)
         case .reset(let code, let message): SessionError(code, message, action: .clientReset, triesAgain: false)
         case .schema(let message):

@@ -39,19 +39,22 @@ extension RealmTables {
     struct Forbidden: Error {}
 
     /// - Parameters:
-    ///   - former: The version that the history must still have.
+    ///   - former: What the history must still be: its version, and that of the app.
     /// - Returns: the revision up to which the history has the changes of documents then.
     /// - Throws: ``RealmRefusal/busy`` if it has another one; ``Forbidden``.
     @discardableResult
     func add(
-        _ addition: Addition, to key: PartitionKey, from former: Int64, in transaction: PostgresTransaction
+        _ addition: Addition, to key: PartitionKey, from former: Standing, in transaction: PostgresTransaction
     ) async throws -> Revision {
-        let place = Self.place(key), version = addition.entries.last?.version ?? former, absorbed = addition.absorbed
+        let place = Self.place(key), version = addition.entries.last?.version ?? former.version,
+            absorbed = addition.absorbed
         var statements = [
             PostgresStatement(
                 """
                 with moved as (
                     update partita.realm_partitions r set version = $4, schema = coalesce($7::bytea, schema),
+                        app_version = coalesce($12::bigint, app_version),
+                        collections = coalesce($13::text, collections),
                         base = coalesce($8::bigint, base), epoch = coalesce($5::int, epoch),
                         revision = coalesce($6::bigint, (
                             select p.head from partita.partitions p
@@ -59,15 +62,17 @@ extension RealmTables {
                                 select count(*) from partita.changes c
                                 where c.app = r.app and c.partition = r.partition and c.epoch = $9::int
                                     and c.revision > $10::bigint and c.xmin = pg_current_xact_id()::xid)), revision)
-                    where app = $1 and partition = $2 and version = $3 returning epoch, revision)
+                    where app = $1 and partition = $2 and version = $3 and app_version = $11 returning epoch, revision)
                 select partita.require_count(count(*), 1), max(epoch), max(revision) from moved
                 """,
                 place + [
-                    .int(former), .int(version), absorbed.map { .int(Int64($0.revision.epoch)) } ?? .null,
+                    .int(former.version), .int(version), absorbed.map { .int(Int64($0.revision.epoch)) } ?? .null,
                     absorbed.map { .int($0.revision.number) } ?? .null, absorbed.map { .bytea($0.schema) } ?? .null,
                     absorbed.map { .int($0.base) } ?? .null,
                     addition.writes.map { .int(Int64($0.since.epoch)) } ?? .null,
-                    addition.writes.map { .int($0.since.number) } ?? .null,
+                    addition.writes.map { .int($0.since.number) } ?? .null, .int(former.appVersion),
+                    absorbed.map { .int($0.appVersion) } ?? .null,
+                    absorbed.map { .text($0.collections) } ?? .null,
                 ])
         ]
         if addition.isReset { statements += Self.removal(place) }

@@ -1,10 +1,16 @@
 import DocumentModel
 import Postgres
 import RealmSync
+import SyncEngine
 
 /// The histories of partitions for the Realm SDKs' clients, in Postgres.
 struct RealmTables: Sendable {
-    static let migrations = Migrations(owner: "realm", files: [(1, "realm", PackageResources._001_realm_sql)])
+    static let migrations = Migrations(
+        owner: "realm",
+        files: [
+            (1, "realm", PackageResources._001_realm_sql),
+            (2, "realm_collections", PackageResources._002_realm_collections_sql),
+        ])
 
     let client: PostgresClient
 
@@ -18,6 +24,14 @@ struct RealmTables: Sendable {
         var revision: Revision
         /// The changeset that makes its classes.
         var schema: [UInt8]
+        /// The version of the app that it was brought up to.
+        var appVersion: Int64
+        /// The collections whose changes of documents it has, as a JSON array in the order of their bytes.
+        var collections: String
+
+        /// A history without anything.
+        static let empty = Standing(
+            version: 0, base: 0, revision: EpochHistory.beginning, schema: [], appVersion: 0, collections: "[]")
     }
 
     /// A client file: a copy of a partition on a device.
@@ -82,17 +96,18 @@ struct RealmTables: Sendable {
     func standing(of key: PartitionKey) async throws -> (standing: Standing?, head: Revision) {
         let rows = try await client.query(
             """
-            select r.version, r.base, r.epoch, r.revision, r.schema, coalesce(p.epoch, partita.current_epoch()), coalesce(p.head, 0)
+            select r.version, r.base, r.epoch, r.revision, r.schema, r.app_version, r.collections, coalesce(p.epoch, partita.current_epoch()), coalesce(p.head, 0)
             from (values (1)) one left join partita.realm_partitions r on r.app = $1 and r.partition = $2
             left join partita.partitions p on p.app = $1 and p.partition = $2
             """, Self.place(key))
         guard let row = rows.first else { throw PostgresError(.decoding, "a partition's standing was not returned") }
-        let (version, base, epoch, revision, schema, headEpoch, head) = try row.decode(
-            (Int64?, Int64?, Int32?, Int64?, [UInt8]?, Int32, Int64).self)
+        let (version, base, epoch, revision, schema, appVersion, collections, headEpoch, head) = try row.decode(
+            (Int64?, Int64?, Int32?, Int64?, [UInt8]?, Int64?, String?, Int32, Int64).self)
         var standing: Standing?
-        if let version, let base, let epoch, let revision, let schema {
+        if let version, let base, let epoch, let revision, let schema, let appVersion, let collections {
             standing = Standing(
-                version: version, base: base, revision: Revision(epoch: epoch, number: revision), schema: schema)
+                version: version, base: base, revision: Revision(epoch: epoch, number: revision), schema: schema,
+                appVersion: appVersion, collections: collections)
         }
         return (standing, Revision(epoch: headEpoch, number: head))
     }

@@ -28,7 +28,7 @@ struct RealmWrite: Sendable {
     private let id: Value
     private let write: DocumentWrite
 
-    /// - Returns: `nil` if the class is no collection's.
+    /// - Returns: `nil` if the class is no collection's. Such a write is refused before.
     init?(_ write: DocumentWrite, of key: ObjectKey, _ target: Target) {
         guard let collection = target.collections[ExactText(key.table)] else { return nil }
         self.target = target

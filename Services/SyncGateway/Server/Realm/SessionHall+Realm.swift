@@ -8,15 +8,17 @@ import WebSocket
 
 extension SessionHall {
     /// Handles an upgrade request of a client with the Realm SDKs.
-    /// - Throws: `HTTPError`: 401 for a token that isn't valid, 403 for a disabled user, 503 while the gateway starts or stops, 404 for an unknown
+    /// - Throws: `HTTPError`: 401 for a token that isn't valid, 403 for a disabled user, 503 while the gateway starts or stops or the app's sync is off, 404 for an unknown
     ///   app, 400 for other protocols, such as that of flexible sync.
     func admitRealm(_ request: HTTPRequest, hub: RealmHub) throws -> HTTPResponse {
         let app = try request.parameters.require("app")
         try requireOpen()
         let claims = try request.claims(of: app, access: context.access, parameter: "baas_at")
-        guard context.apps.app(app)?.definition.sync != nil else {
+        guard let sync = context.apps.app(app)?.definition.sync else {
             throw HTTPError(404, code: "AppNotFound", "no app \(app) with partition-based sync is deployed")
         }
+        // The SDKs try again later.
+        guard sync.isEnabled else { throw HTTPError(503, code: "MaintenanceInProgress", "the sync of \(app) is off") }
         guard let chosen = RealmProtocol.choose(from: request.webSocketSubprotocols) else {
             let isFlexible = request.webSocketSubprotocols.contains { $0.hasPrefix("com.mongodb.realm-query-sync") }
             throw HTTPError(

@@ -31,6 +31,7 @@ struct UploadPlan {
     ) async throws -> UploadPlan {
         let tables = history.tables, key = history.key
         guard let deployed = history.classes.classes(of: key.app) else { throw RealmRefusal.notSynced }
+        guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
         guard let file = try await tables.file(number, of: key) else {
             throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
         }
@@ -161,6 +162,9 @@ struct UploadPlan {
             }
         }
         for key in keys {
+            guard target.collections[ExactText(key.table)] != nil else {
+                return "objects of the class \(key.table) don't sync any more"
+            }
             guard key.isStorable else { return "the primary key has a character U+0000" }
             guard target.admits(next.objects[key]) else { return "the object has the key of another partition" }
         }
