@@ -297,6 +297,10 @@ let testTargets: [Target] = [
     tests("Unit", "ArchivesTests", ["Archives"]),
     .target(
         name: "RealmMessages", dependencies: ["DocumentModel"], path: "Tests/RealmMessages", swiftSettings: settings),
+    .target(
+        name: "RealmTestClient",
+        dependencies: ["DocumentModel", "EventLoop", "RealmMessages", "RealmSync", "WebSocket"],
+        path: "Tests/RealmTestClient", swiftSettings: settings),
     tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSync", "SyncEngine", "Vectors"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -400,7 +404,7 @@ let testTargets: [Target] = [
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "Kafka",
             "Lifecycle", "Logging",
-            "Metrics", "Postgres", "Presence", "RealmMessages", "RealmSync", "Redis", "ServiceBootstrap",
+            "Metrics", "Postgres", "Presence", "RealmSync", "RealmTestClient", "Redis", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),
     tests(
@@ -427,8 +431,8 @@ let testTargets: [Target] = [
         "EndToEnd", "EndToEndTests",
         [
             "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
-            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "Secrets", "SyncEngine", "SyncProtocol",
-            "TestSupport", "WebSocket",
+            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "RealmSync", "RealmTestClient", "Secrets",
+            "SyncEngine", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
 ]
 

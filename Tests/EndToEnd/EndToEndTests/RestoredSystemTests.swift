@@ -30,7 +30,7 @@ extension EndToEnd {
             try await exact.close()
 
             let backup = "\(first.directory)/backups/2026-11-22"
-            try await run("partita backup", backup, first)
+            try await SystemBackup.run("partita backup", backup, first)
             try await tamper(first)
             for device in [ahead, both] {
                 for number in 1...3 {
@@ -42,7 +42,7 @@ extension EndToEnd {
 
             try await ada.close()
             #expect(await first.up.terminate(grace: .seconds(40)) == .exited(0))
-            try await run("partita restore", backup, first)
+            try await SystemBackup.run("partita restore", backup, first)
             let second = try await RunningSystem.start(name, basePort: first.basePort)
             let again = TestConversation(id: talk.id, system: second)
 
@@ -72,7 +72,7 @@ extension EndToEnd {
 
             // The same backup once more. What the devices saw since the first restore is lost; numbers that are assigned again aren't
             // mistaken for it, although there are as many by the time that a device reconnects.
-            try await run("partita restore", backup, first)
+            try await SystemBackup.run("partita restore", backup, first)
             let third = try await RunningSystem.start(name, basePort: first.basePort)
             let anew = TestConversation(id: talk.id, system: third)
             let other = try await Device("other", of: ada, third)
@@ -164,35 +164,12 @@ extension EndToEnd {
 
         // MARK: The documented commands
 
-        /// Runs the line of `Deploy/README.md` that begins with this text, with the test's backup directory.
-        private func run(_ beginning: String, _ directory: String, _ system: RunningSystem) async throws {
-            let readme = try String(contentsOfFile: TestApp.rchat + "/../../README.md", encoding: .utf8)
-            let lines = readme.split(separator: "\n").filter { $0.hasPrefix(beginning + " ") }
-            guard let line = lines.first, lines.count == 1, let place = line.split(separator: " ").dropFirst(2).first
-            else {
-                throw SystemFailure(description: "Deploy/README.md doesn't say `\(beginning) DIRECTORY` once: \(lines)")
-            }
-            try FileManager.default.createDirectory(
-                atPath: (directory as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-            let command = line.replacing(place, with: directory)
-            let run = try await CapturedRun.run("/bin/sh", ["-c", String(command)], environment: environment(system))
-            guard run.status.isSuccess else { throw SystemFailure(description: "\(command): \(run.output)") }
-        }
-
         private func tool(_ words: [String], _ system: RunningSystem, _ changes: [String: String] = [:]) async throws
             -> CapturedRun
         {
             try await CapturedRun.run(
                 CurrentEnvironment.sibling("partita"), words,
-                environment: environment(system).merging(changes) { $1 })
-        }
-
-        private func environment(_ system: RunningSystem) -> [String: String] {
-            var environment = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
-            environment["PARTITA_DATA"] = system.directory
-            let tools = (CurrentEnvironment.sibling("partita") as NSString).deletingLastPathComponent
-            environment["PATH"] = tools + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
-            return environment
+                environment: SystemBackup.environment(system).merging(changes) { $1 })
         }
 
         /// What made the former restore fail: change tables of other days, and a collection and a table that aren't in the backup.

@@ -1,3 +1,4 @@
+import RealmTestClient
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import RealmSync
+import RealmTestClient
 import SyncEngine
 import Testing
 import Vectors

@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Logging
 import RealmSync
+import RealmTestClient
 import SyncEngine
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 import EventTopics
 import RealmSync
+import RealmTestClient
 import SyncEngine
 import TestSupport
 import Testing

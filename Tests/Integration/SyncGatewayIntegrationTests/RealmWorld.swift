@@ -4,6 +4,7 @@ import DocumentStore
 import Logging
 import Postgres
 import RealmSync
+import RealmTestClient
 import SyncEngine
 import TestSupport
 

@@ -1,6 +1,7 @@
 import AppDefinition
 import DocumentModel
 import DocumentStore
+import RealmTestClient
 import SyncEngine
 import TestSupport
 import Vectors

@@ -1,16 +1,18 @@
-import DocumentModel
-import EventLoop
-import Foundation
-import RealmMessages
-import RealmSync
-import SyncEngine
+public import DocumentModel
+public import EventLoop
+public import RealmMessages
+public import RealmSync
 import WebSocket
 
 /// A client with a Realm SDK by hand: one session of the Realm sync protocol, with objects that it merges as realm-core does.
 ///
 /// Written from the protocol's description. One caller at a time.
-final class RealmClient: @unchecked Sendable {
-    struct Unexpected: Error { let what: String }
+public final class RealmClient: @unchecked Sendable {
+    public struct Unexpected: Error {
+        public let what: String
+
+        public init(what: String) { self.what = what }
+    }
 
     private enum Arrival: Sendable {
         case message(RealmMessage)
@@ -18,18 +20,18 @@ final class RealmClient: @unchecked Sendable {
         case timeout
     }
 
-    private(set) var objects = PartitionObjects()
-    private(set) var file: (ident: UInt64, salt: UInt64)?
-    private(set) var errors: [RealmMessage] = []
+    public private(set) var objects = PartitionObjects()
+    public private(set) var file: (ident: UInt64, salt: UInt64)?
+    public private(set) var errors: [RealmMessage] = []
     /// The answers to `MARK` that weren't waited for.
-    private(set) var marks: [UInt64] = []
+    public private(set) var marks: [UInt64] = []
     /// What it has committed and isn't acknowledged.
-    private(set) var pending: [UploadedChangeset] = []
+    public private(set) var pending: [UploadedChangeset] = []
     private var own: [HistoryWindow.Entry] = []
     private var version: UInt64 = 3
-    private(set) var downloaded: (server: UInt64, client: UInt64) = (0, 0)
+    public private(set) var downloaded: (server: UInt64, client: UInt64) = (0, 0)
     /// The bytes of the changesets that it was sent.
-    private(set) var receivedBytes = 0
+    public private(set) var receivedBytes = 0
     private var latest: (version: UInt64, salt: UInt64) = (0, 0)
     private var sent: UInt64 = 0
     private var request: UInt64 = 0
@@ -40,42 +42,49 @@ final class RealmClient: @unchecked Sendable {
     private var arrivals: AsyncStream<Arrival>?
     private var input: AsyncStream<Arrival>.Continuation?
     private let partition: Partition
-    private let fixture: GatewayFixture
-    private let user: String
     private let app: String
+    private let loop: EventLoop
+    private let token: @Sendable () throws -> String
     /// The gateway to which it connects next.
-    var port: Int
+    public var port: Int
 
-    init(
-        _ user: String, in partition: Partition, of fixture: GatewayFixture, app: String = GatewayFixture.app
+    /// - Parameters:
+    ///   - port: The gateway's.
+    ///   - token: The user's access token, for each connection.
+    public init(
+        in partition: Partition, of app: String, port: Int, on loop: EventLoop,
+        token: @escaping @Sendable () throws -> String
     ) {
-        self.user = user
         self.app = app
-        port = fixture.port
-        self.fixture = fixture
+        self.port = port
+        self.loop = loop
+        self.token = token
         self.partition = partition
     }
+
+    /// How long an answer may take.
+    public static let patience = Duration.seconds(30)
 
     // MARK: The connection
 
     /// Connects, begins the session, and has everything that there is then.
-    func open() async throws {
+    public func open() async throws {
         try await connect()
         try await begin()
         try await catchUp()
     }
 
-    func connect(token: String? = nil, protocols: String = "com.mongodb.realm-sync#14") async throws {
+    public func connect(token: String? = nil, protocols: String = "com.mongodb.realm-sync#14") async throws {
         let (arrivals, input) = AsyncStream.makeStream(of: Arrival.self)
         self.arrivals = arrivals
         self.input = input
         var configuration = WebSocketConfiguration()
         configuration.maxQueuedBytes = 64 << 20
         configuration.maxMessageBytes = 64 << 20
-        let token = try token ?? fixture.token(user, app: app)
+        let token = try token ?? self.token()
         socket = try await WebSocketClient.connect(
             "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
-            subprotocol: protocols, configuration: configuration, on: GatewayFixture.loops.next()
+            subprotocol: protocols, configuration: configuration, on: loop
         ) { socket in
             socket.onMessage = { _, bytes in input.yield(.message(RealmMessage(Array(bytes)))) }
             socket.onClose = { input.yield(.end($0)) }
@@ -83,10 +92,10 @@ final class RealmClient: @unchecked Sendable {
     }
 
     /// Loses the connection.
-    func cut() { socket?.loop.execute { [socket] in socket?.terminate() } }
+    public func cut() { socket?.loop.execute { [socket] in socket?.terminate() } }
 
     /// Begins the session with `BIND` and `IDENT`.
-    func begin() async throws {
+    public func begin() async throws {
         send(RealmMessage.bind(partition, needsIdent: file == nil))
         if file == nil {
             let message = try await next()
@@ -98,15 +107,15 @@ final class RealmClient: @unchecked Sendable {
         sent = 0
     }
 
-    func send(_ line: String, _ body: [UInt8] = []) { send(RealmMessage.bytes(line, body)) }
+    public func send(_ line: String, _ body: [UInt8] = []) { send(RealmMessage.bytes(line, body)) }
 
     private func send(_ bytes: [UInt8]) {
         socket?.loop.execute { [socket] in socket?.send(WebSocketFrame(.binary, bytes)) }
     }
 
-    func next() async throws -> RealmMessage {
+    public func next() async throws -> RealmMessage {
         let timer = Task { [input] in
-            try await Task.sleep(for: Device.patience)  // the time limit; cancelled by what arrives
+            try await Task.sleep(for: Self.patience)  // the time limit; cancelled by what arrives
             input?.yield(.timeout)
         }
         defer { timer.cancel() }
@@ -119,7 +128,7 @@ final class RealmClient: @unchecked Sendable {
     }
 
     /// The code with which the server closes the connection.
-    func closeCode() async throws -> UInt16 {
+    public func closeCode() async throws -> UInt16 {
         while true {
             var iterator = arrivals?.makeAsyncIterator()
             switch await iterator?.next() {
@@ -130,12 +139,12 @@ final class RealmClient: @unchecked Sendable {
         }
     }
 
-    func forgetMarks() { marks = [] }
+    public func forgetMarks() { marks = [] }
 
     // MARK: Changes
 
     /// Commits a change of objects, as a transaction of the app does.
-    func write(_ changes: (key: ObjectKey, object: Document?)...) throws {
+    public func write(_ changes: (key: ObjectKey, object: Document?)...) throws {
         try commit(
             objects.change(
                 try changes.map { key, object in
@@ -146,7 +155,7 @@ final class RealmClient: @unchecked Sendable {
     }
 
     /// Commits a changeset that is applied already.
-    func commit(_ changeset: RealmSync.Changeset) throws {
+    public func commit(_ changeset: RealmSync.Changeset) throws {
         version += 1
         clock += 1
         let upload = UploadedChangeset(
@@ -162,16 +171,16 @@ final class RealmClient: @unchecked Sendable {
     }
 
     /// Applies and commits a changeset.
-    func apply(_ changeset: RealmSync.Changeset) throws {
+    public func apply(_ changeset: RealmSync.Changeset) throws {
         try objects.apply(changeset)
         try commit(changeset)
     }
 
     /// Sets the clock forward, so that its changes are later than those of others.
-    func advanceClock(by milliseconds: UInt64) { clock += milliseconds }
+    public func advanceClock(by milliseconds: UInt64) { clock += milliseconds }
 
     /// Sends what isn't acknowledged.
-    func sendPending() {
+    public func sendPending() {
         var body: [UInt8] = []
         for upload in pending where upload.clientVersion > sent {
             body +=
@@ -184,13 +193,13 @@ final class RealmClient: @unchecked Sendable {
     }
 
     /// Sends what isn't acknowledged, and waits until it is.
-    func upload() async throws {
+    public func upload() async throws {
         sendPending()
         while !pending.isEmpty { try take(try await next()) }
     }
 
     /// Waits until it has everything that the server has now.
-    func catchUp() async throws {
+    public func catchUp() async throws {
         request += 1
         send(RealmMessage.mark(request))
         while true {
@@ -201,10 +210,10 @@ final class RealmClient: @unchecked Sendable {
     }
 
     /// Takes the next message.
-    func receive() async throws { try take(try await next()) }
+    public func receive() async throws { try take(try await next()) }
 
     /// Takes downloads and errors until something holds.
-    func receive(until isDone: (RealmClient) -> Bool) async throws {
+    public func receive(until isDone: (RealmClient) -> Bool) async throws {
         while !isDone(self) { try take(try await next()) }
     }
 
@@ -274,7 +283,7 @@ final class RealmClient: @unchecked Sendable {
 
 extension PartitionObjects {
     /// Whether the objects are the same. The order of fields is the same for all.
-    func isSame(as other: PartitionObjects) -> Bool {
+    public func isSame(as other: PartitionObjects) -> Bool {
         objects.count == other.objects.count
             && objects.allSatisfy { key, object in other.objects[key].map { object.isIdentical(to: $0) } ?? false }
     }
