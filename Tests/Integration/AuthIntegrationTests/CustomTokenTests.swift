@@ -112,8 +112,29 @@ import Testing
         #expect(providers == ["anon-user", "custom-token", "custom-function"])
         #expect(profile["data"]?["email"] == "late@example.org")
         #expect(try AppClient.tokens(try await login(app, token)).user == user.user)
-        let events = try await AuthFixture.shared().events(of: user.user, count: 6)
+        let events = try await AuthFixture.shared().events(of: user.user, count: 5)
         #expect(events.filter { $0.kind == .identityLinked }.count == 2)
+    }
+
+    @Test func `linking goes on with the user's session, which one sign-out ends`() async throws {
+        let issuer = try await TestIssuer()
+        let app = try await app(issuer)
+        let user = try AppClient.tokens(
+            try await app.call(.post, "auth/providers/anon-user/login", ["provider": "anon-user"]))
+        let linked = try AppClient.tokens(
+            try await app.call(
+                .post, Self.path + "?link=true", ["token": .string(try issuer.token("goes-on"))], token: user.access))
+        // A client may go on with the refresh token that it has, or with the new one.
+        let next = try await app.auth(.post, "session", token: user.refresh)
+        #expect(next.status == 201)
+        #expect(try await app.auth(.post, "session", token: linked.refresh).status == 201)
+        #expect(try await app.auth(.delete, "session", token: linked.refresh).status == 204)
+        for token in [user.refresh, linked.refresh] {
+            #expect(try await app.auth(.post, "session", token: token).code == "InvalidSession")
+        }
+        for token in [user.access, linked.access] {
+            #expect(try await app.auth(.get, "profile", token: token).code == "InvalidSession")
+        }
     }
 
     /// A token that is signed with HS256 by openssl's command, so that another implementation has made it.

@@ -96,6 +96,18 @@ struct Sessions: Sendable {
         return try await grant(try outcome.get())
     }
 
+    /// Goes on with the session of a user who has linked an identity. The Realm SDKs take only the access token of the answer, and sign out
+    /// with the refresh token that they have: a session of its own would outlive that.
+    func carryOn(
+        _ claims: TokenClaims, from client: SignInClient, in tables: AccountTables
+    ) async throws -> Begun {
+        guard let session = try await tables.session(claims.session, locked: true),
+            let user = try await tables.user(claims.user, of: claims.app)
+        else { throw AuthError(.invalidSession, "invalid session") }
+        try check(session, user, claims)
+        return try await carryOn(session, user, parent: session.tokenId, origin: client.origin, in: tables)
+    }
+
     private func carryOn(
         _ session: SessionRow, _ user: User, parent: String, origin: CallOrigin, in tables: AccountTables
     ) async throws -> Begun {

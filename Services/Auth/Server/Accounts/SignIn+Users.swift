@@ -55,7 +55,7 @@ extension SignIn {
         user.identities.append(User.Identity(id: identity.id, provider: provider))
         try await fill(&user, with: profile, in: tables)
         try await tables.append(accounts.event(.identityLinked, user, providers: [provider]))
-        return try await begin(for: user, provider: provider, client, in: tables)
+        return try await sessions.carryOn(claims, from: client, in: tables)
     }
 
     /// Adds to a user's profile what it doesn't have yet.
@@ -117,6 +117,6 @@ extension SignIn {
             user.identities = try await tables.user(user.id, of: claims.app)?.identities ?? user.identities
             try await tables.append(accounts.event(.identityLinked, user, providers: [provider]))
         }
-        return try await begin(for: user, provider: provider, client, in: tables)
+        return try await sessions.carryOn(claims, from: client, in: tables)
     }
 }
