@@ -30,7 +30,8 @@ extension DefinitionReader {
             let configuration = SyncConfiguration(
                 isEnabled: true, service: service, database: database, partitionKey: key, partitionType: proposal.type,
                 hasNullPartition: false, read: try RuleExpression(proposal.read),
-                write: try RuleExpression(proposal.write), isDevelopmentMode: node.bool("development_mode_enabled"))
+                write: try RuleExpression(proposal.write), isRecoveryDisabled: node.bool("is_recovery_mode_disabled"),
+                maximumOfflineDays: maximumOfflineDays(node))
             node.problem(
                 .syncTypeUnsupported, severity: .warning, at: "type",
                 "sync is partition-based by \(key) instead of flexible: \(text(proposal)); devices open one \(key) at a time"

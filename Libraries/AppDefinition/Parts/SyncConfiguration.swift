@@ -16,7 +16,10 @@ public struct SyncConfiguration: Sendable {
     public var read: RuleExpression
     /// The rule for writing every document of a partition.
     public var write: RuleExpression
-    public var isDevelopmentMode: Bool
+    /// Whether a client with a Realm SDK that has to begin anew may not keep what it hasn't uploaded (`is_recovery_mode_disabled`).
+    public var isRecoveryDisabled: Bool
+    /// How many days a client with a Realm SDK may be away, from 1 to 3650 (`client_max_offline_days`); `nil` leaves that to the operator.
+    public var maximumOfflineDays: Int?
 
     /// Whether a value names a partition of the app.
     public func admits(_ value: Value) -> Bool { value == .null ? hasNullPartition : partitionType.holds(value) }

@@ -75,7 +75,19 @@ extension DefinitionReader {
             isEnabled: isEnabled(node), service: service, database: database,
             partitionKey: key, partitionType: partitionType(partition), hasNullPartition: hasNullPartition(partition),
             read: permissions?.rule("read") ?? .never, write: permissions?.rule("write") ?? .never,
-            isDevelopmentMode: node.bool("development_mode_enabled"))
+            isRecoveryDisabled: node.bool("is_recovery_mode_disabled"), maximumOfflineDays: maximumOfflineDays(node))
+    }
+
+    /// `client_max_offline_days`; `nil` if it isn't there or 0. Also warns of development mode.
+    func maximumOfflineDays(_ node: ConfigNode) -> Int? {
+        if node.bool("development_mode_enabled") {
+            node.problem(
+                .featureNotServed, severity: .warning, at: "development_mode_enabled",
+                "development mode isn't served: what a client's model has and the schema lacks is refused; write it into schema.json and deploy first"
+            )
+        }
+        let days = node.integer("client_max_offline_days", default: 0, in: 0...3650)
+        return days == 0 ? nil : days
     }
 
     /// `database_name`, or without it the database whose schemas have the partition key. Logs a problem when there is none.

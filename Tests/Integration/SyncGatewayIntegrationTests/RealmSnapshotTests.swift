@@ -203,6 +203,39 @@ import Testing
         #expect(anew.objects.isSame(as: ann.objects))
     }
 
+    @Test func `an app says how long its clients may be away, and whether they may recover`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "offlinedays", partition = fixture.partition(), sync = "sync/config.json"
+        let settings = try #require(try RecordedApp.files(of: app).texts[ExactText(sync)]).replacing(
+            "{\"state\"", with: #"{"client_max_offline_days": 2, "is_recovery_mode_disabled": true, "state""#)
+        try await RecordedApp.deploy(app, to: fixture, more: [ExactText(sync): settings])
+        try await fixture.grant(.write, to: "ann", in: partition, app: app)
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        ann.cut()
+        let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
+        let loading = Task { try await apps.run() }
+        defer { loading.cancel() }
+        await apps.waitUntilLoaded()
+        /// Whether the client is forgotten that was away for a time, where a client may be away for a day.
+        func isForgotten(after hours: Int) async throws -> Bool {
+            try await fixture.postgres.execute(
+                "update partita.realm_files set seen_at = now() - $2 * interval '1 hour' where partition = $1",
+                [.text(partition.text), .int(Int64(hours))])
+            let hub = RealmHub(store: fixture.store, apps: apps, logger: logger)
+            try await RealmRetention(
+                hub: hub, tables: RealmTables(client: fixture.postgres), offline: .seconds(86_400), logger: logger
+            ).sweep()
+            return try await count("realm_files", partition, fixture) == 0
+        }
+        #expect(try await !isForgotten(after: 47))
+        #expect(try await isForgotten(after: 49))
+        try await ann.connect()
+        try await ann.begin()
+        let error = try await ann.next().json
+        #expect(error["action"] == "ClientReset" && error["isRecoveryModeDisabled"] == true)
+    }
+
     @Test func `a client that is connected isn't away, also if it sends nothing`() async throws {
         let fixture = try await GatewayFixture(settings: ["realm.offline": "3s"])
         let partition = fixture.partition()

@@ -23,6 +23,7 @@ final class RealmHub: Sendable {
     }
 
     private let store: DocumentStore
+    private let apps: AppDirectory
     private let classes: RealmClasses
     private let logger: Logger
     /// A merge may take much memory and time: few at once, by app and user.
@@ -33,8 +34,16 @@ final class RealmHub: Sendable {
 
     init(store: DocumentStore, apps: AppDirectory, logger: Logger) {
         self.store = store
+        self.apps = apps
         classes = RealmClasses(apps: apps, logger: logger)
         self.logger = logger
+    }
+
+    /// How long clients may be away, of the apps that say it.
+    var offlineLimits: [(app: String, limit: Duration)] {
+        apps.apps.compactMap { id, app in
+            app.definition.sync?.maximumOfflineDays.map { (id.text, .seconds($0 * 86_400)) }
+        }
     }
 
     /// The partition's history, which is kept as long as a session has it open.

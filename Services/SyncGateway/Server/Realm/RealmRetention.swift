@@ -7,7 +7,7 @@ import Logging
 struct RealmRetention: Service {
     let hub: RealmHub
     let tables: RealmTables
-    /// How long a client may be away; then it begins anew.
+    /// How long a client may be away, if its app doesn't say that; then it begins anew.
     let offline: Duration
     let logger: Logger
 
@@ -38,7 +38,7 @@ struct RealmRetention: Service {
         for start in stride(from: 0, to: connected.count, by: Self.batch) {
             try await tables.see(Array(connected[start..<min(start + Self.batch, connected.count)]))
         }
-        try await tables.forgetFiles(unseenFor: offline)
+        try await tables.forgetFiles(unseenFor: offline, of: hub.offlineLimits)
         var last: PartitionKey?
         while !Task.isCancelled {
             let page = try await tables.trimmings(after: last, limit: Self.batch)

@@ -407,6 +407,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
                 "error.code": "\(error.code.rawValue)", "error": "\(error.message)",
             ])
         GatewayMetrics.refusals["realm-\(error.code.rawValue)"].increment()
+        var error = error
+        error.isRecoveryDisabled = context.apps.app(connection.app)?.definition.sync?.isRecoveryDisabled ?? false
         connection.send(.error(session: number, error))
         leave()
         phase = .failed

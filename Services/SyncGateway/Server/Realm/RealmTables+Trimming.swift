@@ -91,18 +91,26 @@ extension RealmTables {
     }
 
     /// Forgets client files that weren't there for a time: their clients begin anew when they come again.
+    /// - Parameter limits: Other times of single apps.
     /// - Returns: how many.
     @discardableResult
-    func forgetFiles(unseenFor time: Duration) async throws -> Int {
+    func forgetFiles(
+        unseenFor time: Duration, of limits: [(app: String, limit: Duration)] = []
+    ) async throws -> Int {
         try await client.execute(
             """
             with gone as (
-                delete from partita.realm_files where seen_at < now() - $1::double precision * interval '1 second'
+                delete from partita.realm_files where seen_at < now() - coalesce(
+                    (select seconds from unnest($2::text[], $3::bigint[]) l(id, seconds) where id = app), $1) * interval '1 second'
                 returning app, partition, file),
             forms as (
                 delete from partita.realm_reciprocals r using gone g
                 where r.app = g.app and r.partition = g.partition and r.file = g.file)
             select from gone
-            """, [.double(time / .seconds(1))])
+            """,
+            [
+                .int(time.components.seconds), .textArray(limits.map(\.app)),
+                .int8Array(limits.map(\.limit.components.seconds)),
+            ])
     }
 }

@@ -48,6 +48,17 @@ extension OddApps {
             #expect(app.syncedClasses.schema.classes["Step"]?.properties.keys.sorted() == ["done"])
             #expect(app.syncedClasses.classes == ["Task": "Task"])
         },
+        OddApp(
+            "development mode", TinyApp.newer, [file: TinyApp.sync("\n\"development_mode_enabled\": true,")],
+            report: ["sync/config.json:2 warning feature-not-served"], says: ["write it into schema.json"]),
+        OddApp(
+            "clients that are away, and don't recover", TinyApp.newer,
+            [file: TinyApp.sync(#""client_max_offline_days": 90, "is_recovery_mode_disabled": true,"#)]
+        ) { app in #expect(app.sync?.maximumOfflineDays == 90 && app.sync?.isRecoveryDisabled == true) },
+        OddApp(
+            "clients that are away for ever", TinyApp.newer,
+            [file: TinyApp.sync("\n\"client_max_offline_days\": 100000,")],
+            report: ["sync/config.json:2 error field-value"]),
         OddApp("development mode alone", TinyApp.newer, [file: #"{"development_mode_enabled": false}"#], check: off),
         OddApp(
             "a blank configuration", TinyApp.newer,
