@@ -84,7 +84,7 @@ public final class RealmClient: @unchecked Sendable {
         let token = try token ?? self.token()
         socket = try await WebSocketClient.connect(
             "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
-            subprotocol: protocols, configuration: configuration, on: loop
+            subprotocols: [protocols], configuration: configuration, on: loop
         ) { socket in
             socket.onMessage = { _, bytes in input.yield(.message(RealmMessage(Array(bytes)))) }
             socket.onClose = { input.yield(.end($0)) }

@@ -24,7 +24,7 @@
             configuration.pingInterval = nil  // the protocol has its own
             let connection = LoopSyncConnection(loop: loop)
             let socket = try await WebSocketClient.connect(
-                url, subprotocol: subprotocol, configuration: configuration,
+                url, subprotocols: [subprotocol], configuration: configuration,
                 certificateAuthorityFile: certificateAuthorityFile, on: loop
             ) { connection.attach($0) }
             guard socket.subprotocol == subprotocol else {

@@ -8,7 +8,7 @@ public enum WebSocketClient {
     /// - Parameters:
     ///   - url: `ws://host[:port][/path][?query]`, or the same with `wss://`.
     ///   - headers: additional headers of the request, for example `Authorization`.
-    ///   - subprotocol: the subprotocol to offer; a server may not accept it, see ``WebSocket/subprotocol``.
+    ///   - subprotocols: those to offer, the preferred one first; a server may accept none, see ``WebSocket/subprotocol``.
     ///   - configuration: limits and timeouts; usually pings are left to the server.
     ///   - certificateAuthorityFile: a file of certificates to trust instead of the system's, for `wss://`.
     ///   - timeout: the time limit for name resolution, connection, TLS and upgrade together.
@@ -16,13 +16,13 @@ public enum WebSocketClient {
     /// - Throws: ``WebSocketError``. If a server answers with another status than 101, throws `refused` with the status and the
     ///   beginning of the body. Cancelling the task throws `cancelled` and closes the connection.
     public static func connect(
-        _ url: String, headers: [(String, String)] = [], subprotocol: String? = nil,
+        _ url: String, headers: [(String, String)] = [], subprotocols: [String] = [],
         configuration: WebSocketConfiguration = WebSocketConfiguration(), certificateAuthorityFile: String? = nil,
         timeout: Duration = .seconds(10), on loop: EventLoop,
         open: @escaping @Sendable (WebSocket) -> Void
     ) async throws -> WebSocket {
         let request = try UpgradeRequest(
-            url: WebSocketURL(url), headers: headers, subprotocols: subprotocol.map { [$0] } ?? [],
+            url: WebSocketURL(url), headers: headers, subprotocols: subprotocols,
             offersCompression: configuration.allowsCompression)
         let addresses = try await SocketAddresses.resolve(request.url.host, port: request.url.port, timeout: timeout)
         let trust = request.url.isSecure ? try await context(TLSTrust(authorities: certificateAuthorityFile)) : nil

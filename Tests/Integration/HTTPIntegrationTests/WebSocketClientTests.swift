@@ -13,7 +13,7 @@ import WebSocket
             router.webSocket("/talk/:name") { request in
                 let name = request.parameters["name"] ?? ""
                 #expect(request.headers["x-token"] == "t")
-                return .webSocket(subprotocol: request.webSocketSubprotocols.first) { socket in
+                return .webSocket(subprotocol: request.webSocketSubprotocols.last) { socket in
                     socket.send(text: "welcome \(name)")
                     socket.onMessage = { [unowned socket] opcode, bytes in
                         socket.send(WebSocketFrame(opcode, bytes, isCompressible: true))
@@ -24,8 +24,8 @@ import WebSocket
             var configuration = WebSocketConfiguration()
             configuration.allowsCompression = isCompressed
             let socket = try await WebSocketClient.connect(
-                url(server, "/talk/anna?x=1"), headers: [("X-Token", "t")], subprotocol: "partita.sync.v1",
-                configuration: configuration, on: testLoops.next()
+                url(server, "/talk/anna?x=1"), headers: [("X-Token", "t")],
+                subprotocols: ["partita.sync.v2", "partita.sync.v1"], configuration: configuration, on: testLoops.next()
             ) { log.attach($0) }
             #expect(socket.subprotocol == "partita.sync.v1")
             #expect(socket.isCompressed == isCompressed)
@@ -101,8 +101,9 @@ import WebSocket
         defer { server.close() }
         async let served: Void = server.answer { accept in Array(answer.replacing("ACCEPT", with: accept).utf8) }
         let error = await #expect(throws: WebSocketError.self) {
-            try await WebSocketClient.connect("ws://127.0.0.1:\(server.port)/", subprotocol: "a", on: testLoops.next())
-            { _ in }
+            try await WebSocketClient.connect(
+                "ws://127.0.0.1:\(server.port)/", subprotocols: ["a"], on: testLoops.next()
+            ) { _ in }
         }
         #expect(error?.code == .invalidHandshake)
         try await served

@@ -27,8 +27,8 @@ final class Device: Sendable {
         configuration.maxQueuedBytes = 64 << 20
         configuration.maxMessageBytes = 64 << 20
         socket = try await WebSocketClient.connect(
-            "ws://127.0.0.1:\(port)/v1/apps/\(app)/sync", subprotocol: subprotocol, configuration: configuration,
-            on: GatewayFixture.loops.next()
+            "ws://127.0.0.1:\(port)/v1/apps/\(app)/sync", subprotocols: subprotocol.map { [$0] } ?? [],
+            configuration: configuration, on: GatewayFixture.loops.next()
         ) { socket in
             socket.onMessage = { _, bytes in
                 do { input.yield(.frame(try GatewayFrame(bytes))) } catch {

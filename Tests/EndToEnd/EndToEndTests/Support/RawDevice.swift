@@ -34,7 +34,7 @@ final class RawDevice: Sendable {
         configuration.maxMessageBytes = 64 << 20
         configuration.allowsCompression = false
         let socket = try await WebSocketClient.connect(
-            system.syncURL.replacing("/rchat/", with: "/\(app)/"), subprotocol: SyncProtocolVersion.name,
+            system.syncURL.replacing("/rchat/", with: "/\(app)/"), subprotocols: [SyncProtocolVersion.name],
             configuration: configuration,
             on: system.loop
         ) { socket in
