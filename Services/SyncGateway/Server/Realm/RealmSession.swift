@@ -302,6 +302,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             max(acknowledged.base, UInt64(integration.uploadBase))
         )
         owesAcknowledgement = true
+        // If the history has all of the changesets already, the progress isn't noted with them.
+        noteSoon(progress)
         for write in integration.refused {
             var error = SessionError(
                 .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
