@@ -404,7 +404,8 @@ let testTargets: [Target] = [
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "Kafka",
             "Lifecycle", "Logging",
-            "Metrics", "Postgres", "Presence", "RealmSync", "RealmTestClient", "Redis", "ServiceBootstrap",
+            "Metrics", "Postgres", "Presence", "RealmMessages", "RealmSync", "RealmTestClient", "Redis",
+            "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),
     tests(

@@ -179,6 +179,9 @@ public final class RealmClient: @unchecked Sendable {
     /// Sets the clock forward, so that its changes are later than those of others.
     public func advanceClock(by milliseconds: UInt64) { clock += milliseconds }
 
+    /// Sets the clock to when the next change is made.
+    public func setClock(to milliseconds: UInt64) { clock = milliseconds - 1 }
+
     /// Sends what isn't acknowledged.
     public func sendPending() {
         var body: [UInt8] = []

@@ -187,10 +187,10 @@ final class GatewayFixture: Sendable {
     }
 
     /// Denies as permissions does if there is no grant.
-    func deny(_ user: String, _ partition: Partition) async throws {
+    func deny(_ user: String, _ partition: Partition, app: String = app) async throws {
         let denial = GrantsEvent.grant(
             Grant(
-                app: Self.app, user: user, partition: partition, access: .none, version: Revision(epoch: 1, number: 0),
+                app: app, user: user, partition: partition, access: .none, version: Revision(epoch: 1, number: 0),
                 reason: "no rule allows it", time: 0))
         try await events.send(denial)
         try await events.remove(key: denial.key, from: GrantsEvent.topic)

@@ -1,0 +1,54 @@
+import EventLoop
+import RealmMessages
+import WebSocket
+
+/// A WebSocket of a replayed client. What has come is taken one after the other, by one caller at a time.
+final class RealmTraceSocket: Sendable {
+    enum Arrival: Sendable {
+        case message(RealmMessage)
+        case end(WebSocketClosure)
+        case timeout
+    }
+
+    private let socket: WebSocket
+    private let arrivals: AsyncStream<Arrival>
+    private let input: AsyncStream<Arrival>.Continuation
+
+    /// - Throws: `WebSocketError`, with the status of a refusal.
+    init(port: Int, app: String, token: String, offering subprotocols: [String]) async throws {
+        let (arrivals, input) = AsyncStream.makeStream(of: Arrival.self)
+        self.arrivals = arrivals
+        self.input = input
+        var configuration = WebSocketConfiguration()
+        configuration.allowsCompression = false
+        socket = try await WebSocketClient.connect(
+            "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
+            subprotocols: subprotocols, configuration: configuration, on: GatewayFixture.loops.next()
+        ) { socket in
+            socket.onMessage = { _, bytes in input.yield(.message(RealmMessage(Array(bytes)))) }
+            socket.onClose = { input.yield(.end($0)) }
+        }
+    }
+
+    /// The subprotocol that the server has chosen.
+    var subprotocol: String? { socket.subprotocol }
+
+    func send(_ bytes: [UInt8]) {
+        socket.loop.execute { [socket] in socket.send(WebSocketFrame(.binary, bytes)) }
+    }
+
+    /// Loses the connection, with what has come and wasn't taken.
+    func cut() { socket.loop.execute { [socket] in socket.terminate() } }
+
+    func close() { socket.loop.execute { [socket] in socket.close() } }
+
+    func next(within time: Duration) async -> Arrival {
+        let timer = Task { [input] in
+            try await Task.sleep(for: time)  // the time limit; cancelled by what arrives
+            input.yield(.timeout)
+        }
+        defer { timer.cancel() }
+        var iterator = arrivals.makeAsyncIterator()
+        return await iterator.next() ?? .timeout
+    }
+}
