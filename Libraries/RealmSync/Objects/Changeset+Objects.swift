@@ -1,3 +1,5 @@
+public import DocumentModel
+
 extension Changeset {
     /// The objects that the changeset creates, changes or erases.
     /// - Throws: ``ApplyError`` for names that aren't UTF-8, and keys that no object has.
@@ -13,6 +15,14 @@ extension Changeset {
             }
         }
         return keys
+    }
+
+    /// The first class of asymmetric objects that it adds, which only leave a client; `nil` if there is none.
+    public var asymmetricClass: ExactText? {
+        for case .addTable(let name, .asymmetric) in instructions {
+            return (try? ChangesetTexts(strings).name(name)) ?? "a class without a name"
+        }
+        return nil
     }
 
     /// Whether it erases classes or properties.

@@ -287,7 +287,7 @@ final class RealmHistory: Sendable {
                     } else if size > 1 {
                         isOneByOne = true
                     } else {
-                        refusal = error.message
+                        refusal = error.reason
                     }
                 }
             }
@@ -345,5 +345,11 @@ extension DocumentStoreError {
     fileprivate var isAboutDocument: Bool {
         [.duplicateKey, .schemaViolation, .documentTooLarge, .badId, .badUpdate, .badValue, .notSupported].contains(
             code)
+    }
+
+    /// Why a client's write is refused, without names and values that are only the server's to know.
+    fileprivate var reason: String {
+        guard code == .duplicateKey else { return message }
+        return path == "_id" ? "another object has the primary key" : "another object has a value that has to be unique"
     }
 }

@@ -6,6 +6,8 @@ enum RealmRefusal: Error {
     case notSynced
     /// Another gateway changes the history.
     case busy
+    /// The user makes client files faster than devices do.
+    case tooManyFiles
     /// The client's file or its history isn't the server's: it has to begin anew.
     case reset(RealmErrorCode, String)
     /// The client's classes aren't the app's.
@@ -17,6 +19,10 @@ enum RealmRefusal: Error {
         case .notSynced:
             SessionError(.otherSessionError, "the app's sync is off", action: .transient, triesAgain: true)
         case .busy: SessionError(.otherSessionError, "try again", action: .transient, triesAgain: true)
+        case .tooManyFiles:
+            SessionError(
+                .otherSessionError, "the user has opened the partition on too many new devices; try again later",
+                action: .transient, triesAgain: true)
         case .reset(let code, let message): SessionError(code, message, action: .clientReset, triesAgain: false)
         case .schema(let message):
             SessionError(.invalidSchemaChange, message, action: .applicationBug, triesAgain: false)

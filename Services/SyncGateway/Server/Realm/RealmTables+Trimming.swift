@@ -102,6 +102,8 @@ extension RealmTables {
             with gone as (
                 delete from partita.realm_files where seen_at < now() - coalesce(
                     (select seconds from unnest($2::text[], $3::bigint[]) l(id, seconds) where id = app), $1) * interval '1 second'
+                    -- A client begins right after it gets its file.
+                    or snapshot is null and seen_at < now() - interval '1 day'
                 returning app, partition, file),
             forms as (
                 delete from partita.realm_reciprocals r using gone g

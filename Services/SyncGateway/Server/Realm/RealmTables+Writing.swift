@@ -173,20 +173,27 @@ extension RealmTables {
         }
     }
 
+    /// The most files that a user gets of a partition in an hour: many devices may share an account, but not without end.
+    private static let filesPerHour: Int64 = 1000
+
     /// Gives a number and a secret to a new client file.
+    /// - Throws: ``RealmRefusal/tooManyFiles``.
     func makeFile(of user: String, in key: PartitionKey) async throws -> File {
         let salt = Entry.salt()
         let rows = try await client.query(
             """
             with numbered as (
                 update partita.realm_partitions set next_file = next_file + 1
-                where app = $1 and partition = $2 returning next_file - 1 as file)
+                where app = $1 and partition = $2 and (
+                    select count(*) from (
+                        select user_id, seen_at from partita.realm_files
+                        where app = $1 and partition = $2 order by file desc limit $5) f
+                    where user_id = $4 and seen_at > now() - interval '1 hour') < $5
+                returning next_file - 1 as file)
             insert into partita.realm_files (app, partition, file, salt, user_id)
             select $1, $2, file, $3, $4 from numbered returning file
-            """, Self.place(key) + [.int(salt), .text(user)])
-        guard let number: Int64 = try rows.first?.decode(0) else {
-            throw PostgresError(.decoding, "a client file got no number")
-        }
+            """, Self.place(key) + [.int(salt), .text(user), .int(Self.filesPerHour)])
+        guard let number: Int64 = try rows.first?.decode(0) else { throw RealmRefusal.tooManyFiles }
         return File(number: number, salt: salt, user: user, clientVersion: 0, uploadBase: 0, base: 0)
     }
 

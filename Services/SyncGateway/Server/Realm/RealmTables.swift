@@ -217,6 +217,6 @@ extension ObjectKey {
     /// By which objects are put in order.
     var place: String { "\(table) \(idText)" }
 
-    /// Whether Postgres can store the primary key.
-    var isStorable: Bool { !idText.utf8.contains(0) }
+    /// Whether Postgres can store the key.
+    var isStorable: Bool { !place.utf8.contains(0) }
 }

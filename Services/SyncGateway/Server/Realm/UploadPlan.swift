@@ -123,7 +123,12 @@ struct UploadPlan {
         _ entry: ServerHistory.Entry, _ changeset: RealmSync.Changeset, _ keys: Set<ObjectKey>, _ given: String?
     ) throws {
         if changeset.erasesSchema { throw RealmRefusal.schema("classes and properties can't be erased") }
+        if let name = changeset.asymmetricClass {
+            throw RealmRefusal.schema("objects of \(name) aren't asymmetric here")
+        }
+        let unfit: String?
         do throws(ApplyError) {
+            unfit = try changeset.unfit(in: schema)
             try seen.apply(changeset)
         } catch {
             if [.schemaConflict, .unknownProperty, .unknownTable].contains(error.code) {
@@ -134,7 +139,7 @@ struct UploadPlan {
         if let missing = seen.schema.names(beyond: schema).first {
             throw RealmRefusal.schema("the app's schema has no \(missing)")
         }
-        let refusal = keys.isEmpty ? nil : given ?? apply(changeset, keys)
+        let refusal = keys.isEmpty ? nil : given ?? unfit ?? apply(changeset, keys)
         addition.entries.append(
             RealmTables.Entry(
                 version: nextVersion, salt: RealmTables.Entry.salt(), file: Int64(entry.fileIdent),

@@ -1,0 +1,150 @@
+import DocumentModel
+import DocumentStore
+import Postgres
+import RealmSync
+import RealmTestClient
+import SyncEngine
+import TestSupport
+import Testing
+
+/// What a client with a modified SDK sends, and what documents can't have.
+@Suite struct RealmRefusalTests {
+    private struct World {
+        let fixture: GatewayFixture
+        let partition: Partition
+        let app: String
+        let mallory: RealmClient
+        let honest: RealmClient
+
+        init(_ app: String) async throws {
+            fixture = try await GatewayFixture.shared()
+            self.app = app
+            partition = fixture.partition()
+            try await RecordedApp.deploy(app, to: fixture)
+            for user in ["mallory", "ann"] { try await fixture.grant(.write, to: user, in: partition, app: app) }
+            mallory = RealmClient("mallory", in: partition, of: fixture, app: app)
+            honest = RealmClient("ann", in: partition, of: fixture, app: app)
+            try await RecordedApp.open(mallory)
+            try await honest.open()
+        }
+
+        /// The document of an object.
+        func document(_ key: ObjectKey) async throws -> Document? {
+            try await fixture.store.collection(key.table, database: "chat", app: app).findOne(["_id": key.id.value])
+        }
+
+        /// An edit of a property of an object of `Box`, or inside of it.
+        func edit(_ number: Int64, _ field: String, _ steps: [String] = [], _ edits: Edit...) throws
+            -> RealmSync.Changeset
+        {
+            var changeset = RealmSync.Changeset()
+            func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+            let path = Path(
+                table: name("Box"), key: .int(number), field: name(field), elements: steps.map { .key(name($0)) })
+            changeset.instructions = edits.map { .edit(path, $0) }
+            return changeset
+        }
+    }
+
+    @Test func `a class that isn't what the app says ends only the session of its client`() async throws {
+        let world = try await World("otherclasses")
+        for table in ["Box", "X\u{0}"] {
+            let client = RealmClient("mallory", in: world.partition, of: world.fixture, app: world.app)
+            try await client.open()
+            var changeset = RealmSync.Changeset()
+            func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+            let key = PrimaryKeyColumn(field: name("_id"), type: .int, isNullable: false)
+            let isAsymmetric = table == "Box"
+            changeset.instructions =
+                (isAsymmetric ? [.addTable(name(table), .asymmetric(key))] : []) + [
+                    .createObject(table: name(table), .int(1))
+                ]
+            try client.commit(changeset)
+            client.sendPending()
+            try await client.receive { !$0.errors.isEmpty }
+            #expect(client.errors.first?.numbers.first == 225, "\(client.errors.map(\.json))")
+        }
+        let box = ObjectKey(table: "Box", id: .int(2))
+        try world.honest.write((box, ["li": [1]]))
+        try await world.honest.upload()
+        #expect(world.honest.errors.isEmpty)
+        #expect(try await world.document(box)?["li"] == [1])
+    }
+
+    @Test func `a value that no document can have is undone, and the session goes on`() async throws {
+        let world = try await World("unfitvalues")
+        let box = ObjectKey(table: "Box", id: .int(1)), mallory = world.mallory
+        try mallory.write((box, ["m": "before"]))
+        try await mallory.upload()
+        let many = Decimal128(high: 0x3041_ED09_BEAD_87C0, low: 0x378D_8E64_0000_0000)  // 10^34
+        let payloads: [Payload] = [
+            .decimal(many), .timestamp(RealmTimestamp(seconds: 1 << 62, nanoseconds: 0)),
+            .timestamp(RealmTimestamp(seconds: .min, nanoseconds: 0)),
+        ]
+        for (count, payload) in payloads.enumerated() {
+            try mallory.apply(try world.edit(1, "m", [], .update(payload, isDefault: false)))
+            try await mallory.upload()
+            try await mallory.receive { $0.objects.objects[box]?["m"] == "before" }
+            #expect(mallory.errors.map(\.numbers.first) == Array(repeating: 231, count: count + 1))
+        }
+        var link = try world.edit(1, "m", [], .update(.dictionary, isDefault: false))
+        for (key, text) in [("$ref", "Gone"), ("$id", "a")] {
+            let bytes = link.strings.append(Array(text.utf8))
+            guard case .edit(let path, _) = link.instructions[0] else { return }
+            var inner = path
+            inner.elements = [.key(link.strings.intern(Array(key.utf8)))]
+            link.instructions.append(.edit(inner, .update(.string(bytes), isDefault: false)))
+        }
+        try mallory.apply(link)
+        try await mallory.upload()
+        try await mallory.receive { $0.objects.objects[box]?["m"] == "before" }
+        let reason = mallory.errors.last?.json["rejectedUpdates"]?.arrayValue?.first?["reason"]?.stringValue
+        #expect(reason == "a dictionary in a mixed value can't have the key $ref, which is a link's")
+        #expect(mallory.errors.count == 4)
+        // A dictionary that is the property itself has any keys.
+        try mallory.write((box, ["m": "before", "di": ["$ref": 1, "$id": 2]]))
+        try await mallory.upload()
+        try await world.honest.catchUp()
+        #expect(world.honest.objects.isSame(as: mallory.objects))
+        #expect(try await world.document(box)?["di"] == ["$id": 2, "$ref": 1])
+        #expect(mallory.errors.count == 4)
+    }
+
+    @Test func `what others have elsewhere isn't told by the reason of a refusal`() async throws {
+        let world = try await World("elsewhere")
+        let box = ObjectKey(table: "Box", id: .int(77)), elsewhere = world.fixture.partition()
+        try await world.fixture.grant(.write, to: "ann", in: elsewhere, app: world.app)
+        let other = RealmClient("ann", in: elsewhere, of: world.fixture, app: world.app)
+        try await other.open()
+        try other.write((box, ["li": [1]]))
+        try await other.upload()
+        try world.mallory.write((box, ["li": [2]]))
+        try await world.mallory.upload()
+        try await world.mallory.receive { $0.objects.objects[box] == nil }
+        let reason = world.mallory.errors.last?.json["rejectedUpdates"]?.arrayValue?.first?["reason"]?.stringValue
+        #expect(reason == "another object has the primary key")
+        #expect(try await world.document(box)?["li"] == [1])
+    }
+
+    @Test func `a user can't make client files without end`() async throws {
+        let world = try await World("manyfiles")
+        try await world.fixture.postgres.execute(
+            """
+            with numbered as (
+                update partita.realm_partitions set next_file = next_file + 1000
+                where app = $1 and partition = $2 returning next_file)
+            insert into partita.realm_files (app, partition, file, salt, user_id)
+            select $1, $2, next_file - n, 1, 'mallory' from numbered, generate_series(1, 1000) n
+            """, [.text(world.app), .text(world.partition.text)])
+        let client = RealmClient("mallory", in: world.partition, of: world.fixture, app: world.app)
+        try await client.connect()
+        await #expect(throws: (any Error).self) { try await client.begin() }
+        #expect(client.file == nil)
+        // Others aren't concerned, and the user's devices neither.
+        let other = RealmClient("ann", in: world.partition, of: world.fixture, app: world.app)
+        try await other.open()
+        world.mallory.cut()
+        try await world.mallory.open()
+        #expect(world.mallory.errors.isEmpty)
+    }
+}
