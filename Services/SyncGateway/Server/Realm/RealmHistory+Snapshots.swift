@@ -13,12 +13,49 @@ extension RealmHistory {
     }
 
     /// All entries after a version as a client file has them.
-    func allEntries(after version: Int64, for file: RealmTables.File) async throws -> [RealmTables.Entry] {
+    /// - Parameter end: The newest version.
+    func allEntries(
+        after version: Int64, upTo end: Int64, for file: RealmTables.File
+    ) async throws -> [RealmTables.Entry] {
         guard let snapshot = file.snapshot, version < snapshot.version else {
+            if let known = knownEntries(after: version), known.last?.version ?? version == end { return known }
             return try await tables.entries(of: key, after: version)
         }
         return try await tables.parts(of: snapshot, in: key, after: version)
             + tables.entries(of: key, after: snapshot.version)
+    }
+
+    /// A client file; `nil` if there is none of that number.
+    func file(_ number: Int64) async throws -> RealmTables.File? {
+        if let known = memory.withLock({ $0.file(number) }) { return known }
+        let file = try await tables.file(number, of: key)
+        if let file { memory.withLock { $0.keep(file) } }
+        return file
+    }
+
+    /// Notes how far a client is.
+    func note(_ progress: Progress, of number: Int64) async throws {
+        try await tables.note(progress, of: number, in: key)
+        memory.withLock { memory in
+            guard var file = memory.file(number) else { return }
+            file.base = max(file.base, progress.serverVersion)
+            file.uploadBase = max(file.uploadBase, progress.serverVersion)
+            file.clientVersion = max(file.clientVersion, progress.clientVersion)
+            memory.keep(file)
+        }
+    }
+
+    /// Objects as they are at a version of the history.
+    func objects(_ keys: Set<ObjectKey>, at version: Int64) async throws -> [ObjectKey: Document] {
+        var found = memory.withLock { $0.objects(keys, at: version) }
+        let missing = keys.filter { found[$0] == nil }
+        if !missing.isEmpty {
+            let read = try await tables.objects(missing, of: key)
+            for key in missing { found[key] = .some(read[key]) }
+            let known = found
+            memory.withLock { $0.keep(known, at: version) }
+        }
+        return found.compactMapValues(\.self)
     }
 
     /// Makes a snapshot, if new clients would begin with much more than what there is. Those who call it at the same time share that.

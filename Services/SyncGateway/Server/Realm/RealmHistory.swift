@@ -21,6 +21,7 @@ final class RealmHistory: Sendable {
     let snapshots: FairGate<ExactText>
     let bodies = SharedBodies()
     private let tail = Locked(RealmTail())
+    let memory = Locked(RealmMemory())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     private let merges: FairGate<ExactText>
     /// One change of the history at a time; other gateways are noticed by the version.
@@ -56,7 +57,11 @@ final class RealmHistory: Sendable {
     // MARK: What others do
 
     /// Something may have happened: the next ``catchUp()`` looks.
-    func changed() { _ = tail.withLock { $0.request() } }
+    func changed() { tail.withLock { _ = $0.request() } }
+
+    /// Documents have changed up to a revision.
+    /// - Returns: whether that is news.
+    func changed(upTo revision: Revision) -> Bool { tail.withLock { $0.request(upTo: revision) } }
 
     /// Appends what others have done to documents since ``changed()`` was called last. Those who call it at the same time share that.
     func catchUp() async throws -> RealmTables.Standing {
@@ -84,9 +89,14 @@ final class RealmHistory: Sendable {
     /// The bytes of changesets that are read at once.
     static let downloadBytes = 1 << 20
 
+    /// The entries after a version, if they are in memory.
+    func knownEntries(after version: Int64) -> [RealmTables.Entry]? {
+        tail.withLock { $0.entries(after: version) }.map(Array.init)
+    }
+
     /// The entries after a version, or the first of them.
     func entries(after version: Int64) async throws -> [RealmTables.Entry] {
-        if let known = tail.withLock({ $0.entries(after: version) }) { return Array(known) }
+        if let known = knownEntries(after: version) { return known }
         return try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
     }
 
@@ -164,6 +174,11 @@ final class RealmHistory: Sendable {
     private func add(_ addition: RealmTables.Addition, from former: RealmTables.Standing) async throws {
         try await store.client.withTransaction { transaction in
             try await tables.add(addition, to: key, from: former, in: transaction)
+        }
+        let version = addition.entries.last?.version ?? former.version
+        memory.withLock { memory in
+            if addition.isReset { memory.forget() }
+            memory.advance(addition.objects, from: former.version, to: version)
         }
     }
 
@@ -259,7 +274,7 @@ final class RealmHistory: Sendable {
             var integration = Integration(clientVersion: 0, uploadBase: 0), backoff = RetryBackoff(Self.races)
             while !rest.isEmpty {
                 let size = isOneByOne ? 1 : rest.count
-                let standing = try await absorb()
+                let standing = try await newest()
                 do {
                     let plan = try await plan(
                         Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file, by: user,
@@ -273,14 +288,17 @@ final class RealmHistory: Sendable {
                     rest = rest.dropFirst(size)
                     refusal = nil
                 } catch let refusal as RealmRefusal {
+                    forget()
                     // Another gateway may have changed the history while it was read.
                     if case .busy = refusal {} else if try await !hasMoved(standing) { throw refusal }
                     try await pause(&backoff)
                 } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
+                    forget()
                     try await pause(&backoff)
                 } catch is RealmTables.Forbidden where mayWrite {
                     mayWrite = false
                 } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
+                    forget()
                     // Another writer may be the reason: then it may be well after what that one has done.
                     if try await hasMoved(standing) {
                         try await pause(&backoff)
@@ -293,6 +311,19 @@ final class RealmHistory: Sendable {
             }
             return integration
         }
+    }
+
+    /// Where the history stands; without a look at Postgres if nothing is known to have changed.
+    private func newest() async throws -> RealmTables.Standing {
+        let version = try deployed().version
+        if let standing = tail.withLock({ $0.current }), standing.appVersion == version { return standing }
+        return try await absorb()
+    }
+
+    /// Others have changed the history, or may have: nothing is known any more.
+    private func forget() {
+        memory.withLock { $0.forget() }
+        changed()
     }
 
     private func plan(
@@ -329,6 +360,11 @@ final class RealmHistory: Sendable {
             try await RealmWrite.perform(writes, in: session)
         }
         var standing = standing
+        memory.withLock { memory in
+            memory.keep(plan.file)
+            memory.advance(
+                addition.objects, from: standing.version, to: addition.entries.last?.version ?? standing.version)
+        }
         standing.version = addition.entries.last?.version ?? standing.version
         standing.revision = revision.withLock { $0 }
         // Then nobody else has written until the commit, which is as good as having read it then.

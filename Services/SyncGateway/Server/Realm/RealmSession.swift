@@ -150,6 +150,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
                 throw RealmRefusal.reset(.badClientVersion, "the server doesn't have the client's version")
             }
             guard phase == .bound else { return }
+            history.memory.withLock { $0.keep(file) }
             self.file = file
             downloaded = (frame.downloadServerVersion, frame.downloadClientVersion)
             acknowledged = (UInt64(file.clientVersion), UInt64(file.uploadBase))
@@ -241,8 +242,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     // MARK: Work
 
     func received(_ frame: ChangeFeed.Frame) {
-        history?.changed()
-        wake()
+        if history?.changed(upTo: frame.to) ?? true { wake() }
     }
 
     /// There is something to do, or may be.
@@ -332,7 +332,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         owesProgress = false
         guard let progress, let history, let file else { return }
         self.progress = nil
-        try await history.tables.note(progress, of: file.number, in: key)
+        try await history.note(progress, of: file.number)
         acknowledged = (
             max(acknowledged.client, UInt64(progress.clientVersion)),
             max(acknowledged.base, UInt64(progress.serverVersion))
@@ -344,9 +344,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private func noteAtTheEnd() {
         guard let progress, let history, let file else { return }
         self.progress = nil
-        let key = key
         // Without it, more is kept than is needed.
-        Task { try? await history.tables.note(progress, of: file.number, in: key) }
+        Task { try? await history.note(progress, of: file.number) }
     }
 
     /// Sends what the client doesn't have, or a part of it.

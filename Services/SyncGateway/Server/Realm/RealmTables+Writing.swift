@@ -20,6 +20,8 @@ extension RealmTables {
         /// Objects as they are then; `nil` for those that are gone.
         var objects: [ObjectKey: Document?] = [:]
         var file: File?
+        /// The client version that the file must still have.
+        var formerClientVersion: Int64 = 0
         var reciprocals: [UInt64: [UInt8]] = [:]
         /// What the history is then; `nil` if it has taken in no more changes of documents, and has the same classes.
         var absorbed: Standing?
@@ -82,9 +84,15 @@ extension RealmTables {
             statements.append(
                 PostgresStatement(
                     """
-                    update partita.realm_files set client_version = $4, upload_base = $5, seen_at = now()
-                    where app = $1 and partition = $2 and file = $3
-                    """, place + [.int(file.number), .int(file.clientVersion), .int(file.uploadBase)]))
+                    with moved as (
+                        update partita.realm_files set client_version = $4, upload_base = $5, seen_at = now()
+                        where app = $1 and partition = $2 and file = $3 and client_version = $6 returning 1)
+                    select partita.require_count(count(*), 1) from moved
+                    """,
+                    place + [
+                        .int(file.number), .int(file.clientVersion), .int(file.uploadBase),
+                        .int(addition.formerClientVersion),
+                    ]))
             if !addition.reciprocals.isEmpty {
                 let versions = addition.reciprocals.keys.sorted()
                 statements.append(

@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 
 /// The end of a history in memory, so that all clients that follow it are served by one read.
@@ -18,10 +19,22 @@ struct RealmTail: Sendable {
 
     /// Something may have changed: what was read before isn't new enough from now on.
     /// - Returns: the number of the request.
+    @discardableResult
     mutating func request() -> Int {
         requests += 1
         return requests
     }
+
+    /// Documents have changed up to a revision.
+    /// - Returns: whether that is news.
+    mutating func request(upTo revision: Revision) -> Bool {
+        if let standing, standing.revision >= revision { return false }
+        request()
+        return true
+    }
+
+    /// The standing, if nobody has said that something may have changed since it was read.
+    var current: RealmTables.Standing? { standing(for: requests) }
 
     /// The number of the last request.
     var lastRequest: Int { requests }

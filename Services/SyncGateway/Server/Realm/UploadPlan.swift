@@ -32,7 +32,7 @@ struct UploadPlan {
         let tables = history.tables, key = history.key
         guard let deployed = history.classes.classes(of: key.app) else { throw RealmRefusal.notSynced }
         guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
-        guard let file = try await tables.file(number, of: key) else {
+        guard let file = try await history.file(number) else {
             throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
         }
         let schema = try history.schema(standing.schema)
@@ -53,8 +53,10 @@ struct UploadPlan {
         else {
             throw RealmRefusal.reset(.badServerVersion, "the history has no version \(base), or no longer")
         }
-        async let forms = tables.reciprocals(of: number, after: Int64(base), in: key)
-        let entries = try await history.allEntries(after: Int64(base), for: file)
+        // There are none of versions that don't exist yet.
+        async let forms =
+            base == UInt64(standing.version) ? [:] : tables.reciprocals(of: number, after: Int64(base), in: key)
+        let entries = try await history.allEntries(after: Int64(base), upTo: standing.version, for: file)
         guard entries.last?.version ?? Int64(base) == standing.version else { throw RealmRefusal.busy }
         guard entries.count == Int(standing.version - Int64(base)) else {
             throw RealmRefusal.reset(.badServerVersion, "the history doesn't reach back to version \(base) any more")
@@ -84,7 +86,7 @@ struct UploadPlan {
         }
         plan.work = ContinuousClock.now - begin
         let all = keys.reduce(into: Set<ObjectKey>()) { $0.formUnion($1) }
-        let stored = try await tables.objects(all.filter(\.isStorable), of: key)
+        let stored = try await history.objects(all.filter(\.isStorable), at: standing.version)
         let applying = ContinuousClock.now
         plan.seen.objects = stored
         plan.truth.objects = stored
@@ -110,6 +112,7 @@ struct UploadPlan {
             plan.file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), progress?.serverVersion ?? 0)
         }
         plan.addition.file = plan.file
+        plan.addition.formerClientVersion = file.clientVersion
         if !plan.writes.isEmpty {
             plan.addition.writes = RealmTables.Writes(
                 user: user, count: plan.writes.count, since: standing.revision)
