@@ -61,7 +61,9 @@ final class RealmWorld {
             let client = pick(clients)
             switch number(0..<20) {
             case 0...8: try change(client)
-            case 9...11: client.sendPending()
+            case 9, 10: client.sendPending()
+            // At the same time, so that gateways integrate them together.
+            case 11: for client in clients { client.sendPending() }
             case 12: try await client.upload()
             case 13: try await client.catchUp()
             case 14: try await reconnect(client)

@@ -34,7 +34,7 @@ extension RealmHistory {
     }
 
     /// Notes how far a client is.
-    func note(_ progress: Progress, of number: Int64) async throws {
+    func note(_ progress: RealmUpload.Progress, of number: Int64) async throws {
         try await tables.note(progress, of: number, in: key)
         memory.withLock { memory in
             guard var file = memory.file(number) else { return }

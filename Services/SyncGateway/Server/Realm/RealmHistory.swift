@@ -20,10 +20,12 @@ final class RealmHistory: Sendable {
     /// One snapshot at a time of all partitions.
     let snapshots: FairGate<ExactText>
     let bodies = SharedBodies()
-    private let tail = Locked(RealmTail())
+    let tail = Locked(RealmTail())
     let memory = Locked(RealmMemory())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
-    private let merges: FairGate<ExactText>
+    let merges: FairGate<ExactText>
+    /// What clients have uploaded and nobody integrates yet.
+    let waiting = Locked<[WaitingUpload]>([])
     /// One change of the history at a time; other gateways are noticed by the version.
     private let gate = FairGate<ExactText>(places: 1, waiting: 10_000)
 
@@ -43,12 +45,12 @@ final class RealmHistory: Sendable {
     /// Milliseconds since 2015, the epoch of the SDKs.
     static func time(_ milliseconds: Int64) -> Int64 { max(0, milliseconds - 1_420_070_400_000) }
 
-    private func deployed() throws(RealmRefusal) -> RealmClasses.Deployed {
+    func deployed() throws(RealmRefusal) -> RealmClasses.Deployed {
         guard let deployed = classes.classes(of: key.app) else { throw RealmRefusal.notSynced }
         return deployed
     }
 
-    private func alone<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+    func alone<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         try await gate.enter(ExactText(key.partition.text), isCounted: false)
         defer { gate.leave(ExactText(key.partition.text)) }
         return try await body()
@@ -101,10 +103,10 @@ final class RealmHistory: Sendable {
     }
 
     /// How often a change is begun anew when another gateway was faster, and after what pauses.
-    private static let attempts = 10
-    private static let races = RetrySchedule(first: .milliseconds(5), limit: .milliseconds(200))
+    static let attempts = 10
+    static let races = RetrySchedule(first: .milliseconds(5), limit: .milliseconds(200))
 
-    private func absorb() async throws -> RealmTables.Standing {
+    func absorb() async throws -> RealmTables.Standing {
         for _ in 0..<Self.attempts {
             do {
                 let deployed = try deployed(), (known, head) = try await tables.standing(of: key)
@@ -242,150 +244,5 @@ final class RealmHistory: Sendable {
         }
         addition.absorbed = standing
         return addition
-    }
-
-    // MARK: What a client does
-
-    /// How far a client has looked at its own changes, and up to which version it had the history then. What it has looked at is
-    /// acknowledged with its last changeset, also if there was nothing to upload in it.
-    struct Progress: Sendable {
-        var clientVersion: Int64
-        var serverVersion: Int64
-    }
-
-    /// What came of an upload.
-    struct Integration: Sendable {
-        /// The newest version of the client that is in the history, and the version of the history that it is based on.
-        var clientVersion: Int64
-        var uploadBase: Int64
-        /// The writes that were refused and are undone.
-        var refused: [SessionError.CompensatingWrite] = []
-        /// The processor time that deciding it took, about.
-        var work = Duration.zero
-    }
-
-    /// Merges what a client has uploaded with the history, and writes it to the documents.
-    /// - Throws: ``RealmRefusal`` of what can't be integrated at all; errors of the store.
-    func integrate(
-        _ uploads: [UploadedChangeset], upTo progress: Progress, of file: Int64, by user: String, mayWrite: Bool
-    ) async throws -> Integration {
-        try await alone {
-            var rest = uploads[...], mayWrite = mayWrite, isOneByOne = false, refusal: String?
-            var integration = Integration(clientVersion: 0, uploadBase: 0), backoff = RetryBackoff(Self.races)
-            while !rest.isEmpty {
-                let size = isOneByOne ? 1 : rest.count
-                let standing = try await newest()
-                do {
-                    let plan = try await plan(
-                        Array(rest.prefix(size)), upTo: size == rest.count ? progress : nil, of: file, by: user,
-                        standing,
-                        refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
-                    try await commit(plan, standing)
-                    integration.clientVersion = plan.file.clientVersion
-                    integration.uploadBase = plan.file.uploadBase
-                    integration.refused += plan.refused
-                    integration.work += plan.work
-                    rest = rest.dropFirst(size)
-                    refusal = nil
-                } catch let refusal as RealmRefusal {
-                    forget()
-                    // Another gateway may have changed the history while it was read.
-                    if case .busy = refusal {} else if try await !hasMoved(standing) { throw refusal }
-                    try await pause(&backoff)
-                } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
-                    forget()
-                    try await pause(&backoff)
-                } catch is RealmTables.Forbidden where mayWrite {
-                    mayWrite = false
-                } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
-                    forget()
-                    // Another writer may be the reason: then it may be well after what that one has done.
-                    if try await hasMoved(standing) {
-                        try await pause(&backoff)
-                    } else if size > 1 {
-                        isOneByOne = true
-                    } else {
-                        refusal = error.reason
-                    }
-                }
-            }
-            return integration
-        }
-    }
-
-    /// Where the history stands; without a look at Postgres if nothing is known to have changed.
-    private func newest() async throws -> RealmTables.Standing {
-        let version = try deployed().version
-        if let standing = tail.withLock({ $0.current }), standing.appVersion == version { return standing }
-        return try await absorb()
-    }
-
-    /// Others have changed the history, or may have: nothing is known any more.
-    private func forget() {
-        memory.withLock { $0.forget() }
-        changed()
-    }
-
-    private func plan(
-        _ uploads: [UploadedChangeset], upTo progress: Progress?, of file: Int64, by user: String,
-        _ standing: RealmTables.Standing, refusal: String?
-    ) async throws -> UploadPlan {
-        try await merges.enter(ExactText(key.app), member: ExactText(user))
-        defer { merges.leave(ExactText(key.app), member: ExactText(user)) }
-        return try await UploadPlan.make(
-            uploads, upTo: progress, of: file, by: user, standing, in: self, refusal: refusal)
-    }
-
-    /// Lets the other gateway that was faster end what it does.
-    /// - Throws: ``RealmRefusal/busy`` after too many attempts.
-    private func pause(_ backoff: inout RetryBackoff) async throws {
-        guard backoff.failures < Self.attempts else { throw RealmRefusal.busy }
-        try await Task.sleep(for: backoff.next())
-    }
-
-    /// Whether anybody has written since.
-    private func hasMoved(_ standing: RealmTables.Standing) async throws -> Bool {
-        let (now, head) = try await tables.standing(of: key)
-        return now?.version != standing.version || now?.appVersion != standing.appVersion || head != standing.revision
-    }
-
-    private func commit(_ plan: UploadPlan, _ standing: RealmTables.Standing) async throws {
-        if plan.addition.entries.isEmpty { return }
-        let key = key, tables = tables, writes = plan.writes, addition = plan.addition
-        let request = tail.withLock { $0.lastRequest }, revision = Locked(standing.revision)
-        try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
-            let reached = try await tables.add(addition, to: key, from: standing, in: transaction)
-            revision.withLock { $0 = reached }
-        } _: { session in
-            try await RealmWrite.perform(writes, in: session)
-        }
-        var standing = standing
-        memory.withLock { memory in
-            memory.keep(plan.file)
-            memory.advance(
-                addition.objects, from: standing.version, to: addition.entries.last?.version ?? standing.version)
-        }
-        standing.version = addition.entries.last?.version ?? standing.version
-        standing.revision = revision.withLock { $0 }
-        // Then nobody else has written until the commit, which is as good as having read it then.
-        if standing.revision > plan.addition.writes?.since ?? standing.revision {
-            tail.withLock { $0.take(standing, addition.entries, for: request) }
-        } else {
-            changed()
-        }
-    }
-}
-
-extension DocumentStoreError {
-    /// Whether the store refuses a document, so that it will do so again.
-    fileprivate var isAboutDocument: Bool {
-        [.duplicateKey, .schemaViolation, .documentTooLarge, .badId, .badUpdate, .badValue, .notSupported].contains(
-            code)
-    }
-
-    /// Why a client's write is refused, without names and values that are only the server's to know.
-    fileprivate var reason: String {
-        guard code == .duplicateKey else { return message }
-        return path == "_id" ? "another object has the primary key" : "another object has a value that has to be unique"
     }
 }

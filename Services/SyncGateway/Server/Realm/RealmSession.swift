@@ -38,7 +38,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     /// What is acknowledged.
     private var acknowledged: (client: UInt64, base: UInt64) = (0, 0)
     /// How far the client says that it is, if that isn't noted yet.
-    private var progress: RealmHistory.Progress?
+    private var progress: RealmUpload.Progress?
     private var progressTimer: LoopTimer?
     private var hasSent = false
     private var owesAcknowledgement = false
@@ -277,7 +277,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         guard frames.allSatisfy({ $0.progressServerVersion <= downloaded.server }) else {
             throw RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent")
         }
-        let progress = RealmHistory.Progress(
+        let progress = RealmUpload.Progress(
             clientVersion: Int64(clamping: last.progressClientVersion),
             serverVersion: Int64(last.progressServerVersion))
         var changesets: [UploadedChangeset] = []
@@ -289,10 +289,12 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         if changesets.isEmpty { return noteSoon(progress) }
         isStale = true
         let begin = ContinuousClock.now
-        let user = connection.claims.user, mayWrite = access == .write, place = file.number
+        let upload = RealmUpload(
+            changesets: changesets, progress: progress, file: file.number, user: connection.claims.user,
+            mayWrite: access == .write)
         // Not on the loop, which serves others: it may be much to merge.
         let integration = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await history.integrate(changesets, upTo: progress, of: place, by: user, mayWrite: mayWrite)
+            try await history.integrate(upload)
         }
         connection.charge(integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
@@ -313,7 +315,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         connection.hub.grown(key, by: self)
     }
 
-    private func noteSoon(_ progress: RealmHistory.Progress) {
+    private func noteSoon(_ progress: RealmUpload.Progress) {
         guard UInt64(progress.clientVersion) > acknowledged.client || UInt64(progress.serverVersion) > acknowledged.base
         else { return }
         self.progress = progress

@@ -19,20 +19,28 @@ extension RealmTables {
         var entries: [Entry] = []
         /// Objects as they are then; `nil` for those that are gone.
         var objects: [ObjectKey: Document?] = [:]
-        var file: File?
-        /// The client version that the file must still have.
-        var formerClientVersion: Int64 = 0
-        var reciprocals: [UInt64: [UInt8]] = [:]
+        var files: [FileChange] = []
         /// What the history is then; `nil` if it has taken in no more changes of documents, and has the same classes.
         var absorbed: Standing?
         /// What the transaction writes to documents, if it does.
         var writes: Writes?
     }
 
+    /// What becomes of a client file.
+    struct FileChange: Sendable {
+        let file: File
+        /// The client version that it must still have.
+        let formerClientVersion: Int64
+        /// New forms of entries, as the client has them.
+        let reciprocals: [UInt64: [UInt8]]
+    }
+
     /// Writes of documents as they are in the history then.
     struct Writes: Sendable {
-        let user: String
-        let count: Int
+        /// Who must be allowed to write.
+        let users: [String]
+        /// How many documents are written.
+        let count: Int64
         /// The revision up to which the history had the changes of documents. If nobody else has changed any since, it has these, too.
         let since: Revision
     }
@@ -80,41 +88,15 @@ extension RealmTables {
         if addition.isReset { statements += Self.removal(place) }
         if !addition.entries.isEmpty { statements.append(insertion(of: addition.entries, place)) }
         statements += objectStatements(addition.objects, place)
-        if let file = addition.file {
-            statements.append(
-                PostgresStatement(
-                    """
-                    with moved as (
-                        update partita.realm_files set client_version = $4, upload_base = $5, seen_at = now()
-                        where app = $1 and partition = $2 and file = $3 and client_version = $6 returning 1)
-                    select partita.require_count(count(*), 1) from moved
-                    """,
-                    place + [
-                        .int(file.number), .int(file.clientVersion), .int(file.uploadBase),
-                        .int(addition.formerClientVersion),
-                    ]))
-            if !addition.reciprocals.isEmpty {
-                let versions = addition.reciprocals.keys.sorted()
-                statements.append(
-                    PostgresStatement(
-                        """
-                        insert into partita.realm_reciprocals (app, partition, file, version, bytes)
-                        select $1, $2, $3, v.version, v.bytes from unnest($4::bigint[], $5::bytea[]) v(version, bytes)
-                        on conflict (app, partition, file, version) do update set bytes = excluded.bytes
-                        """,
-                        place + [
-                            .int(file.number), .int8Array(versions.map { Int64($0) }),
-                            .byteaArray(versions.map { addition.reciprocals[$0] ?? [] }),
-                        ]))
-            }
-        }
+        statements += fileStatements(addition.files, place)
         if let writes = addition.writes {
             statements.append(
                 PostgresStatement(
                     "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])",
                     [
-                        .text(key.app), .textArray([key.partition.text]), .textArray([writes.user]),
-                        .int8Array([Int64(writes.count)]),
+                        .text(key.app), .textArray(writes.users.map { _ in key.partition.text }),
+                        .textArray(writes.users),
+                        .int8Array(writes.users.map { _ in writes.count }),
                     ]))
         }
         do {
@@ -172,6 +154,44 @@ extension RealmTables {
         return statements
     }
 
+    private func fileStatements(_ changes: [FileChange], _ place: [PostgresValue]) -> [PostgresStatement] {
+        if changes.isEmpty { return [] }
+        var statements = [
+            PostgresStatement(
+                """
+                with moved as (
+                    update partita.realm_files f
+                    set client_version = c.client_version, upload_base = c.upload_base, seen_at = now()
+                    from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+                        c(file, client_version, upload_base, former)
+                    where f.app = $1 and f.partition = $2 and f.file = c.file and f.client_version = c.former returning 1)
+                select partita.require_count(count(*), $7) from moved
+                """,
+                place + [
+                    .int8Array(changes.map(\.file.number)), .int8Array(changes.map(\.file.clientVersion)),
+                    .int8Array(changes.map(\.file.uploadBase)), .int8Array(changes.map(\.formerClientVersion)),
+                    .int(Int64(changes.count)),
+                ])
+        ]
+        let forms = changes.flatMap { change in
+            change.reciprocals.map { (file: change.file.number, version: Int64($0.key), bytes: $0.value) }
+        }
+        if !forms.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    insert into partita.realm_reciprocals (app, partition, file, version, bytes)
+                    select $1, $2, v.* from unnest($3::bigint[], $4::bigint[], $5::bytea[]) v
+                    on conflict (app, partition, file, version) do update set bytes = excluded.bytes
+                    """,
+                    place + [
+                        .int8Array(forms.map(\.file)), .int8Array(forms.map(\.version)),
+                        .byteaArray(forms.map(\.bytes)),
+                    ]))
+        }
+        return statements
+    }
+
     private static func removal(_ place: [PostgresValue]) -> [PostgresStatement] {
         [
             "realm_history", "realm_files", "realm_reciprocals", "realm_objects", "realm_snapshots",
@@ -206,7 +226,7 @@ extension RealmTables {
     }
 
     /// Notes how far a client is: reciprocal forms up to the version up to which it has the history aren't needed any more.
-    func note(_ progress: RealmHistory.Progress, of file: Int64, in key: PartitionKey) async throws {
+    func note(_ progress: RealmUpload.Progress, of file: Int64, in key: PartitionKey) async throws {
         _ = try await client.pipeline([
             PostgresStatement(
                 """

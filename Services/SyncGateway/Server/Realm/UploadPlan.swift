@@ -7,9 +7,14 @@ import RealmSync
 struct UploadPlan {
     /// The version of the history on which it is based.
     let formerVersion: Int64
+    let user: String
     private(set) var file: RealmTables.File
-    private(set) var addition = RealmTables.Addition()
-    private(set) var writes: [RealmWrite] = []
+    private(set) var entries: [RealmTables.Entry] = []
+    /// The objects that it changes: as they were, and as they become.
+    private(set) var objects: [ObjectKey: (former: Document?, object: Document?)] = [:]
+    private let formerClientVersion: Int64
+    /// New forms of the history's entries, as the client has them.
+    private var reciprocals: [UInt64: [UInt8]] = [:]
     private(set) var refused: [SessionError.CompensatingWrite] = []
     /// The time that the merge and its application took.
     private(set) var work = Duration.zero
@@ -22,14 +27,13 @@ struct UploadPlan {
     private var refusedKeys: Set<ObjectKey> = []
 
     /// - Parameters:
+    ///   - planned: What is done before it in the same transaction.
     ///   - refusal: Why all changesets are refused; `nil` if they aren't.
     /// - Throws: ``RealmRefusal``; errors of Postgres.
     static func make(
-        _ uploads: [UploadedChangeset], upTo progress: RealmHistory.Progress?, of number: Int64, by user: String,
-        _ standing: RealmTables.Standing, in history: RealmHistory,
-        refusal: String?
+        _ upload: RealmUpload, after planned: PlannedUploads, in history: RealmHistory, refusal: String?
     ) async throws -> UploadPlan {
-        let tables = history.tables, key = history.key
+        let tables = history.tables, key = history.key, standing = planned.standing, number = upload.file
         guard let deployed = history.classes.classes(of: key.app) else { throw RealmRefusal.notSynced }
         guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
         guard let file = try await history.file(number) else {
@@ -37,10 +41,10 @@ struct UploadPlan {
         }
         let schema = try history.schema(standing.schema)
         var plan = UploadPlan(
-            formerVersion: standing.version, file: file, schema: schema,
-            target: RealmWrite.Target(deployed, key.partition), seen: PartitionObjects(schema: schema),
+            formerVersion: planned.version, user: upload.user, file: file, formerClientVersion: file.clientVersion,
+            schema: schema, target: RealmWrite.Target(deployed, key.partition), seen: PartitionObjects(schema: schema),
             truth: PartitionObjects(schema: schema))
-        let known = uploads.filter { $0.clientVersion > UInt64(file.clientVersion) }
+        let known = upload.changesets.filter { $0.clientVersion > UInt64(file.clientVersion) }
         // A new client has no version of the history yet.
         let new = known.map { upload in
             var upload = upload
@@ -56,11 +60,12 @@ struct UploadPlan {
         // There are none of versions that don't exist yet.
         async let forms =
             base == UInt64(standing.version) ? [:] : tables.reciprocals(of: number, after: Int64(base), in: key)
-        let entries = try await history.allEntries(after: Int64(base), upTo: standing.version, for: file)
+        var entries = try await history.allEntries(after: Int64(base), upTo: standing.version, for: file)
         guard entries.last?.version ?? Int64(base) == standing.version else { throw RealmRefusal.busy }
         guard entries.count == Int(standing.version - Int64(base)) else {
             throw RealmRefusal.reset(.badServerVersion, "the history doesn't reach back to version \(base) any more")
         }
+        entries += planned.entries
         let reciprocals = try await forms
         var window = ServerHistory(
             baseVersion: base, entries: entries.map { $0.seen(by: number) }, client: UInt64(number),
@@ -72,7 +77,7 @@ struct UploadPlan {
         } catch {
             throw error.refusal
         }
-        plan.addition.reciprocals = window.reciprocal(of: UInt64(number)).filter { reciprocals[$0.key] != $0.value }
+        plan.reciprocals = window.reciprocal(of: UInt64(number)).filter { reciprocals[$0.key] != $0.value }
         let changesets = try merged.map { entry in
             try RealmSync.Changeset(
                 entry.bytes, limits: ChangesetLimits(bytes: .max, instructions: .max, strings: .max, pathElements: .max)
@@ -86,7 +91,9 @@ struct UploadPlan {
         }
         plan.work = ContinuousClock.now - begin
         let all = keys.reduce(into: Set<ObjectKey>()) { $0.formUnion($1) }
-        let stored = try await history.objects(all.filter(\.isStorable), at: standing.version)
+        let unplanned = all.filter { $0.isStorable && planned.objects[$0] == nil }
+        var stored = try await history.objects(unplanned, at: standing.version)
+        for key in all { if let change = planned.objects[key] { stored[key] = change.object } }
         let applying = ContinuousClock.now
         plan.seen.objects = stored
         plan.truth.objects = stored
@@ -96,31 +103,25 @@ struct UploadPlan {
         let now = RealmHistory.time(history.store.clock.now())
         plan.undoRefused(at: now)
         plan.setPartitionKeys(of: all, at: now)
-        // All gateways write documents in the same order, so that they don't wait for each other in a circle.
-        for key in all.sorted(by: { ByteOrder.compare($0.place, $1.place) < 0 }) {
+        for key in all {
             let object = plan.truth.objects[key], former = stored[key]
             let isSame = object.map { object in former.map { object.isIdentical(to: $0) } ?? false } ?? (former == nil)
-            if isSame { continue }
-            plan.addition.objects[key] = .some(object)
-            if let write = schema.write(key, from: former, to: object) {
-                plan.writes += [RealmWrite(write, of: key, plan.target)].compactMap(\.self)
-            }
+            if !isSame { plan.objects[key] = (former, object) }
         }
         plan.work += ContinuousClock.now - applying
         if let last = new.last {
-            plan.file.clientVersion = max(Int64(last.clientVersion), progress?.clientVersion ?? 0)
-            plan.file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), progress?.serverVersion ?? 0)
-        }
-        plan.addition.file = plan.file
-        plan.addition.formerClientVersion = file.clientVersion
-        if !plan.writes.isEmpty {
-            plan.addition.writes = RealmTables.Writes(
-                user: user, count: plan.writes.count, since: standing.revision)
+            plan.file.clientVersion = max(Int64(last.clientVersion), upload.progress.clientVersion)
+            plan.file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), upload.progress.serverVersion)
         }
         return plan
     }
 
-    private var nextVersion: Int64 { (addition.entries.last?.version ?? formerVersion) + 1 }
+    /// What becomes of the client's file.
+    var fileChange: RealmTables.FileChange {
+        RealmTables.FileChange(file: file, formerClientVersion: formerClientVersion, reciprocals: reciprocals)
+    }
+
+    private var nextVersion: Int64 { (entries.last?.version ?? formerVersion) + 1 }
 
     private mutating func add(
         _ entry: ServerHistory.Entry, _ changeset: RealmSync.Changeset, _ keys: Set<ObjectKey>, _ given: String?
@@ -143,7 +144,7 @@ struct UploadPlan {
             throw RealmRefusal.schema("the app's schema has no \(missing)")
         }
         let refusal = keys.isEmpty ? nil : given ?? unfit ?? apply(changeset, keys)
-        addition.entries.append(
+        entries.append(
             RealmTables.Entry(
                 version: nextVersion, salt: RealmTables.Entry.salt(), file: Int64(entry.fileIdent),
                 clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp), audience: nil,
@@ -195,7 +196,7 @@ struct UploadPlan {
     /// Appends a change of the server.
     /// - Parameter audience: The only client file that gets it; `nil` for all.
     private mutating func append(_ changeset: RealmSync.Changeset, at time: Int64, for audience: Int64?) {
-        addition.entries.append(
+        entries.append(
             RealmTables.Entry(
                 version: nextVersion, salt: RealmTables.Entry.salt(), file: 1, clientVersion: 0, originTime: time,
                 audience: audience, bytes: changeset.encoded()))

@@ -1,0 +1,190 @@
+import DocumentModel
+import DocumentStore
+import EventLoop
+import RealmSync
+import SyncEngine
+
+/// What clients do.
+extension RealmHistory {
+    /// The most uploads of different clients in one transaction, and the most bytes of changesets if there are several.
+    private static let batch = (uploads: 64, bytes: 1 << 20)
+
+    /// Merges what a client has uploaded with the history, and writes it to the documents; together with what others have uploaded
+    /// meanwhile.
+    /// - Throws: ``RealmRefusal`` of what can't be integrated at all; errors of the store.
+    func integrate(_ upload: RealmUpload) async throws -> RealmUpload.Integration {
+        let own = WaitingUpload(upload)
+        waiting.withLock { $0.append(own) }
+        do {
+            try await alone {
+                while own.result == nil {
+                    let batch = takeBatch()
+                    if batch.count > 1, await integrateTogether(batch) { continue }
+                    for one in batch {
+                        do { one.end(.success(try await integrateAlone(one.upload))) } catch {
+                            one.end(.failure(error))
+                        }
+                    }
+                }
+            }
+        } catch {
+            waiting.withLock { $0.removeAll { $0 === own } }
+            // Somebody may have taken it along.
+            return try (own.result ?? .failure(error)).get()
+        }
+        return try (own.result ?? .failure(RealmRefusal.busy)).get()
+    }
+
+    /// Takes the first upload that waits, and the next ones of other clients that may be committed with it.
+    private func takeBatch() -> [WaitingUpload] {
+        waiting.withLock { waiting in
+            var files: Set<Int64> = [], bytes = 0
+            let count = waiting.prefix { next in
+                bytes += next.upload.bytes
+                defer { files.insert(next.upload.file) }
+                if files.isEmpty { return true }
+                return waiting[0].upload.mayWrite && next.upload.mayWrite && !files.contains(next.upload.file)
+                    && files.count < Self.batch.uploads && bytes <= Self.batch.bytes
+            }.count
+            defer { waiting.removeFirst(count) }
+            return Array(waiting.prefix(count))
+        }
+    }
+
+    /// Commits the uploads of several clients in one transaction.
+    /// - Returns: false if something is in the way; then nothing is committed, and each has to be integrated alone.
+    private func integrateTogether(_ batch: [WaitingUpload]) async -> Bool {
+        do {
+            var planned = PlannedUploads(after: try await newest())
+            for one in batch { planned.append(try await plan(one.upload, after: planned, refusal: nil)) }
+            try await commit(planned)
+            for (one, plan) in zip(batch, planned.plans) {
+                var integration = RealmUpload.Integration()
+                integration.take(plan)
+                one.end(.success(integration))
+            }
+            return true
+        } catch {
+            forget()
+            return false
+        }
+    }
+
+    private func integrateAlone(_ upload: RealmUpload) async throws -> RealmUpload.Integration {
+        var rest = upload.changesets[...], mayWrite = upload.mayWrite, isOneByOne = false, refusal: String?
+        var integration = RealmUpload.Integration(), backoff = RetryBackoff(Self.races)
+        while !rest.isEmpty {
+            let size = isOneByOne ? 1 : rest.count
+            let standing = try await newest()
+            do {
+                var part = upload, planned = PlannedUploads(after: standing)
+                part.changesets = Array(rest.prefix(size))
+                if size < rest.count { part.progress = .init(clientVersion: 0, serverVersion: 0) }
+                let plan = try await plan(
+                    part, after: planned,
+                    refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
+                planned.append(plan)
+                try await commit(planned)
+                integration.take(plan)
+                rest = rest.dropFirst(size)
+                refusal = nil
+            } catch let refusal as RealmRefusal {
+                forget()
+                // Another gateway may have changed the history while it was read.
+                if case .busy = refusal {} else if try await !hasMoved(standing) { throw refusal }
+                try await pause(&backoff)
+            } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
+                forget()
+                try await pause(&backoff)
+            } catch is RealmTables.Forbidden where mayWrite {
+                mayWrite = false
+            } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
+                forget()
+                // Another writer may be the reason: then it may be well after what that one has done.
+                if try await hasMoved(standing) {
+                    try await pause(&backoff)
+                } else if size > 1 {
+                    isOneByOne = true
+                } else {
+                    refusal = error.reason
+                }
+            }
+        }
+        return integration
+    }
+
+    /// Where the history stands; without a look at Postgres if nothing is known to have changed.
+    private func newest() async throws -> RealmTables.Standing {
+        let version = try deployed().version
+        if let standing = tail.withLock({ $0.current }), standing.appVersion == version { return standing }
+        return try await absorb()
+    }
+
+    /// Others have changed the history, or may have: nothing is known any more.
+    private func forget() {
+        memory.withLock { $0.forget() }
+        changed()
+    }
+
+    private func plan(
+        _ upload: RealmUpload, after planned: PlannedUploads, refusal: String?
+    ) async throws -> UploadPlan {
+        try await merges.enter(ExactText(key.app), member: ExactText(upload.user))
+        defer { merges.leave(ExactText(key.app), member: ExactText(upload.user)) }
+        return try await UploadPlan.make(upload, after: planned, in: self, refusal: refusal)
+    }
+
+    /// Lets the other gateway that was faster end what it does.
+    /// - Throws: ``RealmRefusal/busy`` after too many attempts.
+    private func pause(_ backoff: inout RetryBackoff) async throws {
+        guard backoff.failures < Self.attempts else { throw RealmRefusal.busy }
+        try await Task.sleep(for: backoff.next())
+    }
+
+    /// Whether anybody has written since.
+    private func hasMoved(_ standing: RealmTables.Standing) async throws -> Bool {
+        let (now, head) = try await tables.standing(of: key)
+        return now?.version != standing.version || now?.appVersion != standing.appVersion || head != standing.revision
+    }
+
+    private func commit(_ planned: PlannedUploads) async throws {
+        if planned.entries.isEmpty { return }
+        let deployed = try deployed(), former = planned.standing, tables = tables, key = key
+        let writes = planned.writes(try schema(former.schema), RealmWrite.Target(deployed, key.partition))
+        let addition = planned.addition(writes: writes.count)
+        let request = tail.withLock { $0.lastRequest }, revision = Locked(former.revision)
+        try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
+            let reached = try await tables.add(addition, to: key, from: former, in: transaction)
+            revision.withLock { $0 = reached }
+        } _: { session in
+            try await RealmWrite.perform(writes, in: session)
+        }
+        memory.withLock { memory in
+            for file in addition.files { memory.keep(file.file) }
+            memory.advance(addition.objects, from: former.version, to: planned.version)
+        }
+        var standing = former
+        standing.version = planned.version
+        standing.revision = revision.withLock { $0 }
+        // Then nobody else has written until the commit, which is as good as having read it then.
+        if standing.revision > addition.writes?.since ?? standing.revision {
+            tail.withLock { $0.take(standing, addition.entries, for: request) }
+        } else {
+            changed()
+        }
+    }
+}
+
+extension DocumentStoreError {
+    /// Whether the store refuses a document, so that it will do so again.
+    fileprivate var isAboutDocument: Bool {
+        [.duplicateKey, .schemaViolation, .documentTooLarge, .badId, .badUpdate, .badValue, .notSupported].contains(
+            code)
+    }
+
+    /// Why a client's write is refused, without names and values that are only the server's to know.
+    fileprivate var reason: String {
+        guard code == .duplicateKey else { return message }
+        return path == "_id" ? "another object has the primary key" : "another object has a value that has to be unique"
+    }
+}
