@@ -66,11 +66,14 @@ final class RealmHub: Sendable {
         state.withLock { $0.histories[key]?.history } ?? makeHistory(key)
     }
 
-    func close(_ key: PartitionKey, by session: RealmSession) {
+    /// - Parameter file: The client file of the session, if it has one.
+    func close(_ key: PartitionKey, file: Int64?, by session: RealmSession) {
         state.withLock { state in
             state.histories[key]?.sessions[ObjectIdentifier(session)] = nil
             if state.histories[key]?.sessions.isEmpty == true { state.histories[key] = nil }
-            state.files = state.files.filter { $0.value !== session }
+            guard let file else { return }
+            let place = FileKey(partition: key, file: file)
+            if state.files[place] === session { state.files[place] = nil }
         }
     }
 

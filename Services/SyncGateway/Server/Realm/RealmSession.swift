@@ -439,7 +439,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         progressTimer?.close()
         progressTimer = nil
         noteAtTheEnd()
-        connection.hub.close(key, by: self)
+        connection.hub.close(key, file: file?.number, by: self)
         for frame in uploads { connection.uploadEnded(frame.body.size) }
         uploads = []
         guard let following else { return }
