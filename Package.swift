@@ -433,7 +433,7 @@ let testTargets: [Target] = [
         [
             "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
             "Kafka", "LocalEngines", "PartitaClient", "Postgres", "RealmSync", "RealmTestClient", "Secrets",
-            "SyncEngine", "SyncProtocol", "TestSupport", "WebSocket",
+            "SyncEngine", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),
 ]
 
