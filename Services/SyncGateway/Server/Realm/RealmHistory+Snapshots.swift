@@ -51,9 +51,9 @@ extension RealmHistory {
         let missing = keys.filter { found[$0] == nil }
         if !missing.isEmpty {
             let read = try await tables.objects(missing, of: key)
-            for key in missing { found[key] = .some(read[key]) }
-            let known = found
-            memory.withLock { $0.keep(known, at: version) }
+            let new = Dictionary(uniqueKeysWithValues: missing.map { ($0, read[$0]) })
+            found.merge(new) { $1 }
+            memory.withLock { $0.keep(new, at: version) }
         }
         return found.compactMapValues(\.self)
     }
