@@ -110,6 +110,20 @@ import Testing
         #expect(mallory.errors.count == 4)
     }
 
+    @Test func `what was good before a bad changeset is acknowledged before the client has to begin anew`() async throws
+    {
+        let world = try await World("goodandbad")
+        let box = ObjectKey(table: "Box", id: .int(3)), mallory = world.mallory
+        for number in 1...3 as ClosedRange<Int64> { try mallory.write((box, ["li": [.int64(number)]])) }
+        // An edit of an object that there isn't.
+        try mallory.commit(try world.edit(4, "m", [], .addInteger(1)))
+        mallory.sendPending()
+        try await mallory.receive { !$0.errors.isEmpty }
+        #expect(mallory.errors.first?.numbers.first == 212 && mallory.errors.first?.json["action"] == "ClientReset")
+        #expect(mallory.pending.count == 1)
+        #expect(try await world.document(box)?["li"] == [3])
+    }
+
     @Test func `what others have elsewhere isn't told by the reason of a refusal`() async throws {
         let world = try await World("elsewhere")
         let box = ObjectKey(table: "Box", id: .int(77)), elsewhere = world.fixture.partition()

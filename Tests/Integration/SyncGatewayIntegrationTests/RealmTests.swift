@@ -140,6 +140,69 @@ import Testing
                 == 5)
     }
 
+    @Test func `additions to a number that another writer changes meanwhile all count`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "additions", partition = fixture.partition()
+        try await RecordedApp.deploy(app, to: fixture)
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition, app: app) }
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        let bob = RealmClient("bob", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        try await bob.open()
+        let person = ObjectKey(table: "Person", id: .string(ExactText("p \(partition.text)")))
+        try ann.write((person, ["visits": 1, "addr": ["street": "a", "geo": ["lat": 1.0, "lon": 1.0, "hits": 5]]]))
+        try await ann.upload()
+        try await bob.catchUp()
+        let people = fixture.store.collection("Person", database: "chat", app: app)
+        func add(_ number: Int64, _ field: String, _ steps: String...) throws {
+            var changeset = RealmSync.Changeset()
+            func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+            guard case .string(let id) = person.id else { return }
+            let path = Path(
+                table: name("Person"), key: .string(name(id.text)), field: name(field),
+                elements: steps.map { .key(name($0)) })
+            changeset.instructions = [.edit(path, .addInteger(number)), .edit(path, .addInteger(number))]
+            try ann.apply(changeset)
+        }
+        // Ann adds while she is offline, and the server does later, before she uploads.
+        ann.cut()
+        try add(2, "visits")
+        try add(3, "addr", "geo", "hits")
+        _ = try await people.updateOne(
+            ["_id": person.id.value],
+            ["$inc": ["visits": .int64(10), "addr.geo.hits": .int64(100)], "$set": ["book": [:]]])
+        try await bob.receive { $0.objects.objects[person]?["visits"] == 11 }
+        try await ann.connect()
+        try await ann.begin()
+        try await ann.upload()
+        for client in [ann, bob] {
+            try await client.receive { $0.objects.objects[person]?["visits"] == 15 }
+            #expect(client.objects.objects[person]?["addr"]?["geo"]?["hits"] == 111)
+            #expect(client.errors.isEmpty)
+        }
+        let document = try await people.findOne(["_id": person.id.value])
+        #expect(document?["visits"] == 15 && document?["addr"]?["geo"]?["hits"] == 111)
+        // A later value of another client wins over an earlier addition, as with realm-core.
+        ann.cut()
+        try add(2, "visits")
+        bob.advanceClock(by: 1_000_000)
+        try bob.write(
+            (
+                person,
+                {
+                    var object = bob.objects.objects[person] ?? [:]; object["visits"] = 50; return object
+                }()
+            ))
+        try await bob.upload()
+        try await ann.connect()
+        try await ann.begin()
+        try await ann.upload()
+        for client in [ann, bob] {
+            try await client.catchUp()
+            #expect(client.objects.objects[person]?["visits"] == 50)
+        }
+    }
+
     @Test func `a write that isn't allowed is undone, and the session goes on`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition(), id = partition.text + "/a"

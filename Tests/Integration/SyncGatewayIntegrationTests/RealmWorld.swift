@@ -20,7 +20,7 @@ final class RealmWorld {
     private let partition: Partition
     private var random: SeededGenerator
     private var clients: [RealmClient] = []
-    /// What all have added to the counter.
+    /// What all have added to the counter, the server as well.
     private var added: Int64 = 0
     private let visits: ObjectKey
 
@@ -144,6 +144,12 @@ final class RealmWorld {
     }
 
     private func writeDocument() async throws {
+        if number(0..<3) == 0 {
+            let n = Int64(number(0..<1000))
+            added += n
+            _ = try await collection("Person").updateOne(["_id": visits.id.value], ["$inc": ["visits": .int64(n)]])
+            return
+        }
         let boxes = collection("Box"), id = key().id.value
         let partition: Value = .string(String(partition.text.dropFirst(2)))
         guard try await boxes.findOne(["_id": id]) != nil else {

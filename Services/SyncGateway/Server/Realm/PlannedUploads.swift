@@ -32,15 +32,15 @@ struct PlannedUploads: Sendable {
     }
 
     /// What the transaction adds to the history.
-    /// - Parameter writes: How many documents it writes.
-    func addition(writes: Int) -> RealmTables.Addition {
+    func addition(writing writes: [RealmWrite]) -> RealmTables.Addition {
         var addition = RealmTables.Addition(
             entries: entries, objects: objects.mapValues(\.object),
             files: plans.filter { !$0.entries.isEmpty }.map(\.fileChange))
-        if writes > 0 {
+        if !writes.isEmpty {
             let users = Set(texts: plans.filter { !$0.objects.isEmpty }.map(\.user))
             addition.writes = RealmTables.Writes(
-                users: users.sortedTexts, count: Int64(writes), since: standing.revision)
+                users: users.sortedTexts, collections: writes.map(\.collection),
+                ids: writes.map { $0.id.idText ?? "" }, since: standing.revision)
         }
         return addition
     }

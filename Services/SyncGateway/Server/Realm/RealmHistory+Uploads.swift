@@ -91,7 +91,16 @@ extension RealmHistory {
             } catch let refusal as RealmRefusal {
                 forget()
                 // Another gateway may have changed the history while it was read.
-                if case .busy = refusal {} else if try await !hasMoved(standing) { throw refusal }
+                if case .busy = refusal {
+                } else if try await !hasMoved(standing) {
+                    // Those before the bad one are good, and have to be acknowledged.
+                    if size > 1 {
+                        isOneByOne = true
+                        continue
+                    }
+                    integration.refusal = refusal
+                    return integration
+                }
                 try await pause(&backoff)
             } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
                 forget()
@@ -151,7 +160,7 @@ extension RealmHistory {
         if planned.entries.isEmpty { return }
         let deployed = try deployed(), former = planned.standing, tables = tables, key = key
         let writes = planned.writes(try schema(former.schema), RealmWrite.Target(deployed, key.partition))
-        let addition = planned.addition(writes: writes.count)
+        let addition = planned.addition(writing: writes)
         let request = tail.withLock { $0.lastRequest }, revision = Locked(former.revision)
         try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
             let reached = try await tables.add(addition, to: key, from: former, in: transaction)

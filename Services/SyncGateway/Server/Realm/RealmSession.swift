@@ -284,6 +284,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         do throws(FrameError) {
             for frame in frames { changesets += try frame.changesets() }
         } catch {
+            if owesAcknowledgement { _ = try await download() }
             return fail(SessionError(.badChangeset, error.message, action: .clientReset, triesAgain: false))
         }
         if changesets.isEmpty { return noteSoon(progress) }
@@ -304,14 +305,19 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             max(acknowledged.base, UInt64(integration.uploadBase))
         )
         owesAcknowledgement = true
-        // If the history has all of the changesets already, the progress isn't noted with them.
-        noteSoon(progress)
         for write in integration.refused {
             var error = SessionError(
                 .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
             error.compensatingWrite = write
             connection.send(.error(session: number, error))
         }
+        if let refusal = integration.refusal {
+            // Before the end: what isn't acknowledged, a client uploads again after its reset.
+            _ = try await download()
+            throw refusal
+        }
+        // If the history has all of the changesets already, the progress isn't noted with them.
+        noteSoon(progress)
         connection.hub.grown(key, by: self)
     }
 

@@ -39,8 +39,9 @@ extension RealmTables {
     struct Writes: Sendable {
         /// Who must be allowed to write.
         let users: [String]
-        /// How many documents are written.
-        let count: Int64
+        /// The documents that are written: their collections and keys.
+        let collections: [String]
+        let ids: [String]
         /// The revision up to which the history had the changes of documents. If nobody else has changed any since, it has these, too.
         let since: Revision
     }
@@ -96,7 +97,20 @@ extension RealmTables {
                     [
                         .text(key.app), .textArray(writes.users.map { _ in key.partition.text }),
                         .textArray(writes.users),
-                        .int8Array(writes.users.map { _ in writes.count }),
+                        .int8Array(writes.users.map { _ in Int64(writes.ids.count) }),
+                    ]))
+            // What others have done to these documents since has to be merged first, or it would be overwritten.
+            statements.append(
+                PostgresStatement(
+                    """
+                    select partita.require_count(count(*), 0) from partita.changes c
+                    join unnest($5::text[], $6::text[]) d(collection, id) on c.collection = d.collection and c._id = d.id
+                    where c.app = $1 and c.partition = $2 and c.epoch = $3 and c.revision > $4
+                        and c.xmin <> pg_current_xact_id()::xid
+                    """,
+                    place + [
+                        .int(Int64(writes.since.epoch)), .int(writes.since.number), .textArray(writes.collections),
+                        .textArray(writes.ids),
                     ]))
         }
         do {

@@ -25,6 +25,8 @@ struct RealmUpload: Sendable {
         var uploadBase: Int64 = 0
         /// The writes that were refused and are undone.
         var refused: [SessionError.CompensatingWrite] = []
+        /// Why the rest of it can't be integrated at all.
+        var refusal: RealmRefusal?
         /// The processor time that deciding it took, about.
         var work = Duration.zero
 

@@ -24,8 +24,8 @@ struct RealmWrite: Sendable {
     }
 
     private let target: Target
-    private let collection: String
-    private let id: Value
+    let collection: String
+    let id: Value
     private let write: DocumentWrite
 
     /// - Returns: `nil` if the class is no collection's. Such a write is refused before.

@@ -79,9 +79,7 @@ struct UploadPlan {
         }
         plan.reciprocals = window.reciprocal(of: UInt64(number)).filter { reciprocals[$0.key] != $0.value }
         let changesets = try merged.map { entry in
-            try RealmSync.Changeset(
-                entry.bytes, limits: ChangesetLimits(bytes: .max, instructions: .max, strings: .max, pathElements: .max)
-            )
+            try RealmSync.Changeset(entry.bytes, limits: .none)
         }
         let keys: [Set<ObjectKey>]
         do {
@@ -89,8 +87,16 @@ struct UploadPlan {
         } catch {
             throw RealmRefusal.reset(.badChangeset, "\(error)")
         }
+        let additions: [(changeset: RealmSync.Changeset, key: Set<ObjectKey>)]
+        do {
+            additions = try Self.lostAdditions(of: new, merged: changesets, to: entries, for: number).map {
+                ($0, try $0.objects())
+            }
+        } catch {
+            throw RealmRefusal.reset(.badChangeset, "\(error)")
+        }
         plan.work = ContinuousClock.now - begin
-        let all = keys.reduce(into: Set<ObjectKey>()) { $0.formUnion($1) }
+        let all = (keys + additions.map(\.key)).reduce(into: Set<ObjectKey>()) { $0.formUnion($1) }
         let unplanned = all.filter { $0.isStorable && planned.objects[$0] == nil }
         var stored = try await history.objects(unplanned, at: standing.version)
         for key in all { if let change = planned.objects[key] { stored[key] = change.object } }
@@ -103,6 +109,9 @@ struct UploadPlan {
         let now = RealmHistory.time(history.store.clock.now())
         plan.undoRefused(at: now)
         plan.setPartitionKeys(of: all, at: now)
+        for (changeset, key) in additions where plan.refusedKeys.isDisjoint(with: key) {
+            plan.addAgain(changeset, at: now)
+        }
         for key in all {
             let object = plan.truth.objects[key], former = stored[key]
             let isSame = object.map { object in former.map { object.isIdentical(to: $0) } ?? false } ?? (former == nil)
@@ -193,6 +202,27 @@ struct UploadPlan {
         append(truth.change(changes), at: time, for: nil)
     }
 
+    /// What a merge has dropped of a client's additions to numbers, because somebody has written the documents meanwhile.
+    private static func lostAdditions(
+        of uploads: [UploadedChangeset], merged: [RealmSync.Changeset], to entries: [RealmTables.Entry], for file: Int64
+    ) throws -> [RealmSync.Changeset] {
+        let others = entries.filter { $0.file == 1 && !$0.seen(by: file).bytes.isEmpty }
+        if others.isEmpty { return [] }
+        var lost = try LostAdditions(to: try others.map { try RealmSync.Changeset($0.bytes, limits: .none) })
+        for (upload, changeset) in zip(uploads, merged) {
+            try lost.take(try RealmSync.Changeset(upload.bytes), merged: changeset)
+        }
+        return lost.changesets
+    }
+
+    /// Appends an addition to a number, unless there is no such number any more.
+    private mutating func addAgain(_ changeset: RealmSync.Changeset, at time: Int64) {
+        var next = truth
+        do throws(ApplyError) { try next.apply(changeset) } catch { return }
+        truth = next
+        append(changeset, at: time, for: nil)
+    }
+
     /// Appends a change of the server.
     /// - Parameter audience: The only client file that gets it; `nil` for all.
     private mutating func append(_ changeset: RealmSync.Changeset, at time: Int64, for audience: Int64?) {
@@ -223,4 +253,9 @@ extension HistoryError {
         case .damagedHistory: DocumentStoreError(.corruptRow, description)
         }
     }
+}
+
+extension ChangesetLimits {
+    /// Of what the history has already.
+    fileprivate static let none = ChangesetLimits(bytes: .max, instructions: .max, strings: .max, pathElements: .max)
 }
