@@ -11,7 +11,7 @@ extension RealmHistory {
 
     /// Merges what a client has uploaded with the history, and writes it to the documents; together with what others have uploaded
     /// meanwhile.
-    /// - Throws: ``RealmRefusal`` of what can't be integrated at all; errors of the store.
+    /// - Throws: ``RealmRefusal`` if too many uploads wait.
     func integrate(_ upload: RealmUpload) async throws -> RealmUpload.Integration {
         let own = WaitingUpload(upload)
         waiting.withLock { $0.append(own) }
@@ -20,19 +20,17 @@ extension RealmHistory {
                 while own.result == nil {
                     let batch = takeBatch()
                     if batch.count > 1, await integrateTogether(batch) { continue }
-                    for one in batch {
-                        do { one.end(.success(try await integrateAlone(one.upload))) } catch {
-                            one.end(.failure(error))
-                        }
-                    }
+                    for one in batch { one.end(await integrateAlone(one.upload)) }
                 }
             }
         } catch {
             waiting.withLock { $0.removeAll { $0 === own } }
             // Somebody may have taken it along.
-            return try (own.result ?? .failure(error)).get()
+            guard let result = own.result else { throw error }
+            return result
         }
-        return try (own.result ?? .failure(RealmRefusal.busy)).get()
+        guard let result = own.result else { throw RealmRefusal.busy }
+        return result
     }
 
     /// Takes the first upload that waits, and the next ones of other clients that may be committed with it.
@@ -61,7 +59,7 @@ extension RealmHistory {
             for (one, plan) in zip(batch, planned.plans) {
                 var integration = RealmUpload.Integration()
                 integration.take(plan)
-                one.end(.success(integration))
+                one.end(integration)
             }
             return true
         } catch {
@@ -70,9 +68,16 @@ extension RealmHistory {
         }
     }
 
-    private func integrateAlone(_ upload: RealmUpload) async throws -> RealmUpload.Integration {
+    /// What was integrated before a failure stays, and is to be acknowledged.
+    private func integrateAlone(_ upload: RealmUpload) async -> RealmUpload.Integration {
+        var integration = RealmUpload.Integration()
+        do { try await integrateAlone(upload, &integration) } catch { integration.failure = error }
+        return integration
+    }
+
+    private func integrateAlone(_ upload: RealmUpload, _ integration: inout RealmUpload.Integration) async throws {
         var rest = upload.changesets[...], mayWrite = upload.mayWrite, isOneByOne = false, refusal: String?
-        var integration = RealmUpload.Integration(), backoff = RetryBackoff(Self.races)
+        var backoff = RetryBackoff(Self.races)
         while !rest.isEmpty {
             let size = isOneByOne ? 1 : rest.count
             let standing = try await newest()
@@ -93,13 +98,10 @@ extension RealmHistory {
                 // Another gateway may have changed the history while it was read.
                 if case .busy = refusal {
                 } else if try await !hasMoved(standing) {
-                    // Those before the bad one are good, and have to be acknowledged.
-                    if size > 1 {
-                        isOneByOne = true
-                        continue
-                    }
-                    integration.refusal = refusal
-                    return integration
+                    if size == 1 { throw refusal }
+                    // Those before the bad one are good.
+                    isOneByOne = true
+                    continue
                 }
                 try await pause(&backoff)
             } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
@@ -119,7 +121,6 @@ extension RealmHistory {
                 }
             }
         }
-        return integration
     }
 
     /// Where the history stands; without a look at Postgres if nothing is known to have changed.

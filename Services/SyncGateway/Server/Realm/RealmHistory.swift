@@ -62,8 +62,7 @@ final class RealmHistory: Sendable {
     func changed() { tail.withLock { _ = $0.request() } }
 
     /// Documents have changed up to a revision.
-    /// - Returns: whether that is news.
-    func changed(upTo revision: Revision) -> Bool { tail.withLock { $0.request(upTo: revision) } }
+    func changed(upTo revision: Revision) { tail.withLock { $0.request(upTo: revision) } }
 
     /// Appends what others have done to documents since ``changed()`` was called last. Those who call it at the same time share that.
     func catchUp() async throws -> RealmTables.Standing {

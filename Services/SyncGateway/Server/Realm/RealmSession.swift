@@ -242,7 +242,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     // MARK: Work
 
     func received(_ frame: ChangeFeed.Frame) {
-        if history?.changed(upTo: frame.to) ?? true { wake() }
+        history?.changed(upTo: frame.to)
+        wake()
     }
 
     /// There is something to do, or may be.
@@ -297,6 +298,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         let integration = try await withTaskExecutorPreference(globalConcurrentExecutor) {
             try await history.integrate(upload)
         }
+        connection.hub.grown(key, by: self)
         connection.charge(integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
         guard phase == .active else { return }
@@ -304,21 +306,20 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             max(acknowledged.client, UInt64(integration.clientVersion)),
             max(acknowledged.base, UInt64(integration.uploadBase))
         )
-        owesAcknowledgement = true
+        if integration.clientVersion > 0 { owesAcknowledgement = true }
         for write in integration.refused {
             var error = SessionError(
                 .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
             error.compensatingWrite = write
             connection.send(.error(session: number, error))
         }
-        if let refusal = integration.refusal {
+        if let failure = integration.failure {
             // Before the end: what isn't acknowledged, a client uploads again after its reset.
-            _ = try await download()
-            throw refusal
+            if owesAcknowledgement { _ = try await download() }
+            throw failure
         }
         // If the history has all of the changesets already, the progress isn't noted with them.
         noteSoon(progress)
-        connection.hub.grown(key, by: self)
     }
 
     private func noteSoon(_ progress: RealmUpload.Progress) {

@@ -25,12 +25,10 @@ struct RealmTail: Sendable {
         return requests
     }
 
-    /// Documents have changed up to a revision.
-    /// - Returns: whether that is news.
-    mutating func request(upTo revision: Revision) -> Bool {
-        if let standing, standing.revision >= revision { return false }
+    /// Documents have changed up to a revision, which may be known.
+    mutating func request(upTo revision: Revision) {
+        if let standing, standing.revision >= revision { return }
         request()
-        return true
     }
 
     /// The standing, if nobody has said that something may have changed since it was read.

@@ -25,8 +25,8 @@ struct RealmUpload: Sendable {
         var uploadBase: Int64 = 0
         /// The writes that were refused and are undone.
         var refused: [SessionError.CompensatingWrite] = []
-        /// Why the rest of it can't be integrated at all.
-        var refusal: RealmRefusal?
+        /// Why the rest of it wasn't integrated.
+        var failure: (any Error)?
         /// The processor time that deciding it took, about.
         var work = Duration.zero
 
@@ -44,11 +44,11 @@ struct RealmUpload: Sendable {
 /// An upload that waits for its turn, or for others to take it along.
 final class WaitingUpload: Sendable {
     let upload: RealmUpload
-    private let state = Locked<Result<RealmUpload.Integration, any Error>?>(nil)
+    private let state = Locked<RealmUpload.Integration?>(nil)
 
     init(_ upload: RealmUpload) { self.upload = upload }
 
-    var result: Result<RealmUpload.Integration, any Error>? { state.withLock { $0 } }
+    var result: RealmUpload.Integration? { state.withLock { $0 } }
 
-    func end(_ result: Result<RealmUpload.Integration, any Error>) { state.withLock { $0 = result } }
+    func end(_ result: RealmUpload.Integration) { state.withLock { $0 = result } }
 }
