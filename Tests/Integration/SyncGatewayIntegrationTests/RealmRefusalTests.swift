@@ -145,10 +145,10 @@ import Testing
         try await world.fixture.postgres.execute(
             """
             with numbered as (
-                update partita.realm_partitions set next_file = next_file + 1000
+                update partita.realm_partitions set next_file = next_file + 10000
                 where app = $1 and partition = $2 returning next_file)
             insert into partita.realm_files (app, partition, file, salt, user_id)
-            select $1, $2, next_file - n, 1, 'mallory' from numbered, generate_series(1, 1000) n
+            select $1, $2, next_file - n, 1, 'mallory' from numbered, generate_series(1, 10000) n
             """, [.text(world.app), .text(world.partition.text)])
         let client = RealmClient("mallory", in: world.partition, of: world.fixture, app: world.app)
         try await client.connect()

@@ -215,8 +215,9 @@ extension RealmTables {
         }
     }
 
-    /// The most files that a user gets of a partition in an hour: many devices may share an account, but not without end.
-    private static let filesPerHour: Int64 = 1000
+    /// The most files that a user gets of a partition in an hour, if nobody else gets any: many devices may share an account, but not
+    /// without end.
+    private static let filesPerHour: Int64 = 10_000
 
     /// Gives a number and a secret to a new client file.
     /// - Throws: ``RealmRefusal/tooManyFiles``.
@@ -226,11 +227,10 @@ extension RealmTables {
             """
             with numbered as (
                 update partita.realm_partitions set next_file = next_file + 1
-                where app = $1 and partition = $2 and (
-                    select count(*) from (
-                        select user_id, seen_at from partita.realm_files
-                        where app = $1 and partition = $2 order by file desc limit $5) f
-                    where user_id = $4 and seen_at > now() - interval '1 hour') < $5
+                where app = $1 and partition = $2 and not exists (
+                    select from partita.realm_files f
+                    where f.app = $1 and f.partition = $2 and f.file = next_file - $5
+                        and f.user_id = $4 and f.made_at > now() - interval '1 hour')
                 returning next_file - 1 as file)
             insert into partita.realm_files (app, partition, file, salt, user_id)
             select $1, $2, file, $3, $4 from numbered returning file

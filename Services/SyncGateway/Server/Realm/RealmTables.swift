@@ -9,7 +9,7 @@ struct RealmTables: Sendable {
         owner: "realm",
         files: [
             (1, "realm", PackageResources._001_realm_sql),
-            (2, "realm_collections", PackageResources._002_realm_collections_sql),
+            (2, "realm_versions", PackageResources._002_realm_versions_sql),
         ])
 
     let client: PostgresClient

@@ -3,3 +3,6 @@
 alter table partita.realm_partitions
     add column app_version bigint not null default 0,
     add column collections text not null default '[]';
+
+-- How fast a user makes client files is seen by when the former ones were made.
+alter table partita.realm_files add column made_at timestamptz not null default now();
