@@ -6,6 +6,18 @@ public enum DocumentWrite: Sendable {
     /// Fields by their path, with dots; `nil` removes one.
     case update([(path: String, value: Value?)])
     case delete
+
+    /// The update that makes changes of fields, with `$set` and `$unset`.
+    public static func operators(_ changes: [(path: String, value: Value?)]) -> Document {
+        var set = Document(), unset = Document()
+        for (path, value) in changes {
+            if let value { set[path] = value } else { unset[path] = "" }
+        }
+        var update = Document()
+        if !set.isEmpty { update["$set"] = .document(set) }
+        if !unset.isEmpty { update["$unset"] = .document(unset) }
+        return update
+    }
 }
 
 extension ObjectSchema {

@@ -111,14 +111,7 @@ final class RealmTraceWorld {
                 document["_partition"] = partition.value
                 try await collection.insertOne(document)
             case .update(let changes):
-                var set = Document(), unset = Document()
-                for (path, value) in changes {
-                    if let value { set[path] = value } else { unset[path] = "" }
-                }
-                var update = Document()
-                if !set.isEmpty { update["$set"] = .document(set) }
-                if !unset.isEmpty { update["$unset"] = .document(unset) }
-                try await collection.updateOne(filter, .document(update))
+                try await collection.updateOne(filter, .document(DocumentWrite.operators(changes)))
             case .delete: try await collection.deleteOne(filter)
             }
         }

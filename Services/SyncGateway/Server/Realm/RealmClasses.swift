@@ -3,17 +3,13 @@ import AppRegistry
 import DocumentModel
 import EventLoop
 import Logging
-import RealmSync
 
 /// The classes of an app's synced collections, made once for each deployment.
 final class RealmClasses: Sendable {
     /// The classes of one deployment.
     struct Deployed: Sendable {
         let version: Int64
-        let schema: ObjectSchema
-        /// The collections' names by their classes', and the other way round.
-        let collections: [ExactText: String]
-        let classes: [ExactText: String]
+        let synced: SyncedClasses
         /// The collections' names, as a JSON array in the order of their bytes.
         let names: String
         let partitionKey: String
@@ -42,17 +38,15 @@ final class RealmClasses: Sendable {
     }
 
     private func make(_ deployment: DeployedApp, _ sync: SyncConfiguration) -> Deployed {
-        let classes = deployment.definition.syncedClasses
-        for part in classes.unfit {
+        let synced = deployment.definition.syncedClasses
+        for part in synced.unfit {
             logger.notice(
                 "a part of a schema isn't served to Realm clients",
                 metadata: ["app": "\(deployment.id)", "collection": "\(part.collection)", "error": "\(part)"])
         }
-        let names = classes.classes.keys.sorted().map { Value.string($0.text) }
+        let names = synced.classes.keys.sorted().map { Value.string($0.text) }
         return Deployed(
-            version: deployment.version, schema: classes.schema, collections: classes.collections,
-            classes: classes.classes,
-            names: ExtendedJSON.print(.array(names)), partitionKey: sync.partitionKey,
-            database: sync.database)
+            version: deployment.version, synced: synced, names: ExtendedJSON.print(.array(names)),
+            partitionKey: sync.partitionKey, database: sync.database)
     }
 }

@@ -149,12 +149,12 @@ final class RealmHistory: Sendable {
             next.revision = EpochHistory.beginning
         }
         let known = standing.version == 0 ? ObjectSchema() : try schema(standing.schema)
-        if standing.version > 0, known.includes(deployed.schema) {
+        if standing.version > 0, known.includes(deployed.synced.schema) {
             try await add(RealmTables.Addition(absorbed: next), from: standing)
             return next
         }
-        let joined = known.joined(with: deployed.schema)
-        let changeset = (joined ?? deployed.schema).changeset()
+        let joined = known.joined(with: deployed.synced.schema)
+        let changeset = (joined ?? deployed.synced.schema).changeset()
         next.schema = changeset.encoded()
         next.version += 1
         if joined == nil {
@@ -213,7 +213,7 @@ final class RealmHistory: Sendable {
         of entries: [CatchUp.Entry], _ schema: ObjectSchema, _ deployed: RealmClasses.Deployed
     ) -> [(key: ObjectKey, object: Document?)] {
         entries.compactMap { entry in
-            guard let table = deployed.classes[ExactText(entry.collection)],
+            guard let table = deployed.synced.classes[ExactText(entry.collection)],
                 let id = Value(idText: entry.idText).flatMap({ ObjectKey.Id($0) })
             else { return nil }
             let key = ObjectKey(table: table, id: id)

@@ -13,7 +13,7 @@ struct RealmWrite: Sendable {
 
         init(_ deployed: RealmClasses.Deployed, _ partition: Partition) {
             database = deployed.database
-            collections = deployed.collections
+            collections = deployed.synced.collections
             partitionKey = deployed.partitionKey
             self.partition = partition.value ?? .null
         }
@@ -72,13 +72,7 @@ struct RealmWrite: Sendable {
     }
 
     private func update(_ changes: [(path: String, value: Value?)], in session: DocumentSession) async throws {
-        var set = Document(), unset = Document()
-        for (path, value) in changes {
-            if let value { set[path] = value } else { unset[path] = "" }
-        }
-        var update = Document()
-        if !set.isEmpty { update["$set"] = .document(set) }
-        if !unset.isEmpty { update["$unset"] = .document(unset) }
+        let update = DocumentWrite.operators(changes)
         if update.isEmpty { return }
         // If the document has gone meanwhile, the history will follow it.
         _ = try await documents(in: session).updateOne(filter, .document(update))
