@@ -7,8 +7,7 @@ public import DocumentModel
 public struct LostAdditions: Sendable {
     /// A number in an object.
     private struct Place: Hashable {
-        let key: ObjectKey
-        let field: ExactText
+        let property: Property
         let steps: [Step]
 
         var hasIndex: Bool { steps.contains { if case .index = $0 { true } else { false } } }
@@ -24,54 +23,61 @@ public struct LostAdditions: Sendable {
         let field: ExactText
     }
 
-    /// What others have given new values.
-    private var values: Set<Place> = []
-    /// Where others have changed the places of elements.
-    private var lists: Set<Property> = []
     private var lost: [Place: Int64] = [:]
 
-    /// - Parameter others: What the server has done since the uploads' base.
-    /// - Throws: ``ApplyError`` for names that aren't UTF-8.
-    public init(to others: [Changeset]) throws(ApplyError) {
-        for changeset in others {
-            for case .edit(let path, let edit) in changeset.instructions {
-                let place = try Self.place(path, ChangesetTexts(changeset.strings))
-                switch edit {
-                case .update, .updateElement: values.insert(place)
-                case .arrayInsert, .arrayMove, .arrayErase, .clear:
-                    lists.insert(Property(key: place.key, field: place.field))
-                case .addInteger, .setInsert, .setErase: break
-                }
-            }
-        }
-    }
+    public init() {}
+
+    /// Whether the merges have dropped no additions.
+    public var isEmpty: Bool { lost.isEmpty }
 
     /// Takes what a client has uploaded, and what the merge has left of it.
+    /// - Throws: ``ApplyError`` for names that aren't UTF-8.
     public mutating func take(_ uploaded: Changeset, merged: Changeset) throws(ApplyError) {
-        if values.isEmpty { return }
+        let additions = try Self.additions(of: uploaded)
+        if additions.isEmpty { return }
         let left = try Self.additions(of: merged)
-        for (place, number) in try Self.additions(of: uploaded) where values.contains(place) {
-            // An index may stand for another element then.
-            if place.hasIndex, lists.contains(Property(key: place.key, field: place.field)) { continue }
+        for (place, number) in additions {
             let missing = number &- left[place, default: 0]
             if missing != 0 { lost[place, default: 0] &+= missing }
         }
     }
 
-    /// What adds them once more, a changeset for each number.
-    public var changesets: [Changeset] {
-        lost.filter { $0.value != 0 }.map { place, number in
-            var builder = ChangesetBuilder()
-            var path = builder.path(place.key, place.field.text)
-            path.elements = place.steps.map {
-                switch $0 {
-                case .index(let index): .index(index)
-                case .key(let name): .key(builder.name(name.text))
+    /// What adds those once more of which the server has given the numbers new values, a changeset for each number.
+    /// - Parameter others: What the server has done since the uploads' base.
+    /// - Throws: ``ApplyError`` for names that aren't UTF-8.
+    public func changesets(after others: [Changeset]) throws(ApplyError) -> [Changeset] {
+        var values: Set<Place> = []
+        // Where the places of elements have changed: an index may stand for another element then.
+        var lists: Set<Property> = []
+        for changeset in others {
+            for case .edit(let path, let edit) in changeset.instructions {
+                let place = try Self.place(path, ChangesetTexts(changeset.strings))
+                switch edit {
+                case .update, .updateElement: values.insert(place)
+                case .arrayInsert, .arrayMove, .arrayErase, .clear: lists.insert(place.property)
+                case .addInteger, .setInsert, .setErase: break
                 }
             }
-            builder.append(.edit(path, .addInteger(number)))
-            return builder.changeset
         }
+        return lost.compactMap { place, number in
+            guard number != 0, values.contains(place), !(place.hasIndex && lists.contains(place.property)) else {
+                return nil
+            }
+            return Self.addition(number, to: place)
+        }
+    }
+
+    private static func addition(_ number: Int64, to place: Place) -> Changeset {
+        var builder = ChangesetBuilder()
+        var path = builder.path(place.property.key, place.property.field.text)
+        path.elements = place.steps.map {
+            switch $0 {
+            case .index(let index): .index(index)
+            case .key(let name): .key(builder.name(name.text))
+            }
+        }
+        builder.append(.edit(path, .addInteger(number)))
+        return builder.changeset
     }
 
     private static func additions(of changeset: Changeset) throws(ApplyError) -> [Place: Int64] {
@@ -90,6 +96,7 @@ public struct LostAdditions: Sendable {
             case .key(let name): steps.append(.key(try texts.name(name)))
             }
         }
-        return Place(key: try texts.key(path.table, path.key), field: try texts.name(path.field), steps: steps)
+        let property = Property(key: try texts.key(path.table, path.key), field: try texts.name(path.field))
+        return Place(property: property, steps: steps)
     }
 }

@@ -302,11 +302,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         connection.charge(integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
         guard phase == .active else { return }
-        acknowledged = (
-            max(acknowledged.client, UInt64(integration.clientVersion)),
-            max(acknowledged.base, UInt64(integration.uploadBase))
-        )
-        if integration.clientVersion > 0 { owesAcknowledgement = true }
+        if integration.clientVersion > 0 { acknowledge(integration.clientVersion, integration.uploadBase) }
         for write in integration.refused {
             var error = SessionError(
                 .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
@@ -342,10 +338,12 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         guard let progress, let history, let file else { return }
         self.progress = nil
         try await history.note(progress, of: file.number)
-        acknowledged = (
-            max(acknowledged.client, UInt64(progress.clientVersion)),
-            max(acknowledged.base, UInt64(progress.serverVersion))
-        )
+        acknowledge(progress.clientVersion, progress.serverVersion)
+    }
+
+    /// The next download acknowledges what the client has up to a version, based on a version of the history.
+    private func acknowledge(_ client: Int64, _ base: Int64) {
+        acknowledged = (max(acknowledged.client, UInt64(client)), max(acknowledged.base, UInt64(base)))
         owesAcknowledgement = true
     }
 

@@ -208,11 +208,12 @@ struct UploadPlan {
     ) throws -> [RealmSync.Changeset] {
         let others = entries.filter { $0.file == 1 && !$0.seen(by: file).bytes.isEmpty }
         if others.isEmpty { return [] }
-        var lost = try LostAdditions(to: try others.map { try RealmSync.Changeset($0.bytes, limits: .none) })
+        var lost = LostAdditions()
         for (upload, changeset) in zip(uploads, merged) {
             try lost.take(try RealmSync.Changeset(upload.bytes), merged: changeset)
         }
-        return lost.changesets
+        if lost.isEmpty { return [] }
+        return try lost.changesets(after: try others.map { try RealmSync.Changeset($0.bytes, limits: .none) })
     }
 
     /// Appends an addition to a number, unless there is no such number any more.
