@@ -2,7 +2,6 @@ public import DocumentModel
 public import EventLoop
 public import RealmMessages
 public import RealmSync
-import WebSocket
 
 /// A client with a Realm SDK by hand: one session of the Realm sync protocol, with objects that it merges as realm-core does.
 ///
@@ -12,12 +11,6 @@ public final class RealmClient: @unchecked Sendable {
         public let what: String
 
         public init(what: String) { self.what = what }
-    }
-
-    private enum Arrival: Sendable {
-        case message(RealmMessage)
-        case end(WebSocketClosure)
-        case timeout
     }
 
     public private(set) var objects = PartitionObjects()
@@ -38,9 +31,7 @@ public final class RealmClient: @unchecked Sendable {
     /// The clock that says when a change was made.
     private var clock: UInt64 = 350_000_000_000
 
-    private var socket: WebSocket?
-    private var arrivals: AsyncStream<Arrival>?
-    private var input: AsyncStream<Arrival>.Continuation?
+    private var socket: RealmSocket?
     private let partition: Partition
     private let app: String
     private let loop: EventLoop
@@ -75,24 +66,12 @@ public final class RealmClient: @unchecked Sendable {
     }
 
     public func connect(token: String? = nil, protocols: String = "com.mongodb.realm-sync#14") async throws {
-        let (arrivals, input) = AsyncStream.makeStream(of: Arrival.self)
-        self.arrivals = arrivals
-        self.input = input
-        var configuration = WebSocketConfiguration()
-        configuration.maxQueuedBytes = 64 << 20
-        configuration.maxMessageBytes = 64 << 20
-        let token = try token ?? self.token()
-        socket = try await WebSocketClient.connect(
-            "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
-            subprotocols: [protocols], configuration: configuration, on: loop
-        ) { socket in
-            socket.onMessage = { _, bytes in input.yield(.message(RealmMessage(Array(bytes)))) }
-            socket.onClose = { input.yield(.end($0)) }
-        }
+        socket = try await RealmSocket(
+            port: port, app: app, token: try token ?? self.token(), offering: [protocols], on: loop)
     }
 
     /// Loses the connection.
-    public func cut() { socket?.loop.execute { [socket] in socket?.terminate() } }
+    public func cut() { socket?.cut() }
 
     /// Begins the session with `BIND` and `IDENT`.
     public func begin() async throws {
@@ -109,33 +88,13 @@ public final class RealmClient: @unchecked Sendable {
 
     public func send(_ line: String, _ body: [UInt8] = []) { send(RealmMessage.bytes(line, body)) }
 
-    private func send(_ bytes: [UInt8]) {
-        socket?.loop.execute { [socket] in socket?.send(WebSocketFrame(.binary, bytes)) }
-    }
+    private func send(_ bytes: [UInt8]) { socket?.send(bytes) }
 
     public func next() async throws -> RealmMessage {
-        let timer = Task { [input] in
-            try await Task.sleep(for: Self.patience)  // the time limit; cancelled by what arrives
-            input?.yield(.timeout)
-        }
-        defer { timer.cancel() }
-        var iterator = arrivals?.makeAsyncIterator()
-        switch await iterator?.next() {
+        switch await socket?.next(within: Self.patience) {
         case .message(let message): return message
         case let other:
             throw Unexpected(what: "\(String(describing: other)) after the errors \(errors.map(\.json))")
-        }
-    }
-
-    /// The code with which the server closes the connection.
-    public func closeCode() async throws -> UInt16 {
-        while true {
-            var iterator = arrivals?.makeAsyncIterator()
-            switch await iterator?.next() {
-            case .message: continue
-            case .end(let closure)?: return closure.code.rawValue
-            case let other: throw Unexpected(what: "\(String(describing: other))")
-            }
         }
     }
 

@@ -1,6 +1,7 @@
 import DocumentModel
 import RealmMessages
 import RealmSync
+import RealmTestClient
 import SyncEngine
 import Vectors
 import WebSocket
@@ -20,7 +21,7 @@ final class RealmTraceReplay {
     private let app: String
     /// The partitions by their text in `BIND`.
     private(set) var worlds: [[UInt8]: RealmTraceWorld] = [:]
-    private var socket: RealmTraceSocket?
+    private var socket: RealmSocket?
     private var sessions: [UInt64: RealmTraceSession] = [:]
     /// The files by their partition and their number in the trace.
     private var files: [FileName: RealmTraceFile] = [:]
@@ -95,7 +96,9 @@ final class RealmTraceReplay {
         let lifetime = status == 401 ? -60 : isClosed(after: index) ? Self.shortLife : 600
         let token = try fixture.token(Self.user, app: app, lifetime: lifetime)
         do {
-            let socket = try await RealmTraceSocket(port: fixture.port, app: app, token: token, offering: offered)
+            let socket = try await RealmSocket(
+                port: fixture.port, app: app, token: token, offering: offered,
+                on: GatewayFixture.loops.next())
             self.socket = socket
             try demand(status == 101, "the upgrade wasn't refused")
             try demand(socket.subprotocol == chosen, "the server has chosen \(socket.subprotocol ?? "none")")
@@ -124,7 +127,7 @@ final class RealmTraceReplay {
         }
     }
 
-    private func arrival(within time: Duration) async throws -> RealmTraceSocket.Arrival {
+    private func arrival(within time: Duration) async throws -> RealmSocket.Arrival {
         guard let socket else { throw RealmTraceMismatch("there is no connection") }
         return await socket.next(within: time)
     }

@@ -1,5 +1,6 @@
 import RealmMessages
 import RealmSync
+import RealmTestClient
 
 /// What there is at the end of a trace.
 extension RealmTraceWorld {
@@ -29,9 +30,9 @@ extension RealmTraceWorld {
 
     /// The file of a new client that has everything.
     private func newClient() async throws -> RealmTraceFile {
-        let socket = try await RealmTraceSocket(
+        let socket = try await RealmSocket(
             port: fixture.port, app: app, token: try fixture.token(user, app: app),
-            offering: ["com.mongodb.realm-sync#14"])
+            offering: ["com.mongodb.realm-sync#14"], on: GatewayFixture.loops.next())
         defer { socket.close() }
         let session = RealmTraceSession(1, in: self)
         func receive() async throws {

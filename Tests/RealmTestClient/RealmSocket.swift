@@ -1,10 +1,10 @@
-import EventLoop
-import RealmMessages
-import WebSocket
+public import EventLoop
+public import RealmMessages
+public import WebSocket
 
-/// A WebSocket of a replayed client. What has come is taken one after the other, by one caller at a time.
-final class RealmTraceSocket: Sendable {
-    enum Arrival: Sendable {
+/// A WebSocket of a client of the Realm sync protocol. What has come is taken one after the other, by one caller at a time.
+public final class RealmSocket: Sendable {
+    public enum Arrival: Sendable {
         case message(RealmMessage)
         case end(WebSocketClosure)
         case timeout
@@ -15,15 +15,19 @@ final class RealmTraceSocket: Sendable {
     private let input: AsyncStream<Arrival>.Continuation
 
     /// - Throws: `WebSocketError`, with the status of a refusal.
-    init(port: Int, app: String, token: String, offering subprotocols: [String]) async throws {
+    public init(
+        port: Int, app: String, token: String, offering subprotocols: [String], on loop: EventLoop
+    ) async throws {
         let (arrivals, input) = AsyncStream.makeStream(of: Arrival.self)
         self.arrivals = arrivals
         self.input = input
         var configuration = WebSocketConfiguration()
         configuration.allowsCompression = false
+        configuration.maxQueuedBytes = 64 << 20
+        configuration.maxMessageBytes = 64 << 20
         socket = try await WebSocketClient.connect(
             "ws://127.0.0.1:\(port)/api/client/v2.0/app/\(app)/realm-sync?baas_at=\(token)",
-            subprotocols: subprotocols, configuration: configuration, on: GatewayFixture.loops.next()
+            subprotocols: subprotocols, configuration: configuration, on: loop
         ) { socket in
             socket.onMessage = { _, bytes in input.yield(.message(RealmMessage(Array(bytes)))) }
             socket.onClose = { input.yield(.end($0)) }
@@ -31,18 +35,18 @@ final class RealmTraceSocket: Sendable {
     }
 
     /// The subprotocol that the server has chosen.
-    var subprotocol: String? { socket.subprotocol }
+    public var subprotocol: String? { socket.subprotocol }
 
-    func send(_ bytes: [UInt8]) {
+    public func send(_ bytes: [UInt8]) {
         socket.loop.execute { [socket] in socket.send(WebSocketFrame(.binary, bytes)) }
     }
 
     /// Loses the connection, with what has come and wasn't taken.
-    func cut() { socket.loop.execute { [socket] in socket.terminate() } }
+    public func cut() { socket.loop.execute { [socket] in socket.terminate() } }
 
-    func close() { socket.loop.execute { [socket] in socket.close() } }
+    public func close() { socket.loop.execute { [socket] in socket.close() } }
 
-    func next(within time: Duration) async -> Arrival {
+    public func next(within time: Duration) async -> Arrival {
         let timer = Task { [input] in
             try await Task.sleep(for: time)  // the time limit; cancelled by what arrives
             input.yield(.timeout)
