@@ -10,6 +10,8 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
     private struct State {
         /// Reached when the reading that is requested or running has begun; `nil` while none is requested.
         var positioned: Milestone?
+        /// Whether messages may be handled, which they are for a moment after `positioned` became `nil`.
+        var mayHandle = false
         var users = 0
         var lastUse = ContinuousClock.now
     }
@@ -41,7 +43,7 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
     }
 
     /// Whether it is reading, or is about to.
-    public var isReading: Bool { state.withLock { $0.positioned != nil } }
+    public var isReading: Bool { state.withLock { $0.positioned != nil || $0.mayHandle } }
 
     /// Keeps the tail reading as long as something refers to it.
     public final class Reading: Sendable {
@@ -94,6 +96,8 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
 
     /// Reads until it was not used for `linger`.
     private func read(_ positioned: Milestone) async throws {
+        state.withLock { $0.mayHandle = true }
+        defer { state.withLock { $0.mayHandle = false } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.makeTail(positioned).run() }
             group.addTask {
