@@ -17,6 +17,7 @@ import Testing
         };
         """,
         "seven": "exports = () => 7;",
+        "endless": "exports = () => { while (true) {} };",
         "note": """
         exports = async n => {
           const notes = context.services.get('mongodb-atlas').db('Test').collection('Noted');
@@ -146,5 +147,17 @@ import Testing
             ).decode(String.self)
             return lines.sorted() == (0..<100).flatMap { ["\($0) begins", "\($0) ends"] }.sorted()
         }
+    }
+
+    // Here, since it takes its time from a process that gives way to others.
+    @Test func `a function that never returns is stopped, and others run meanwhile`() async throws {
+        let (fixture, app) = try await deployed()
+        let (_, other) = try await deployed()
+        async let endless = fixture.call("endless", app: app.id, token: try fixture.token(app))
+        let answer = try await fixture.call("seven", app: other.id, token: try fixture.token(other))
+        #expect(answer.status == 200)
+        let stopped = try await endless
+        #expect(stopped.status == 400)
+        #expect(try ExtendedJSON.parse(stopped.text)["error_code"]?.stringValue == "ExecutionTimeLimitExceeded")
     }
 }

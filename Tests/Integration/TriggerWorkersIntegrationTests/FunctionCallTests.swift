@@ -10,7 +10,6 @@ import Testing
         "hiddenOne": "exports = () => 1;",
         "talk": "exports = () => { for (let i = 0; i < 20; i++) console.log(i); };",
         "broken": "exports = () => { throw new Error('it broke'); };",
-        "endless": "exports = () => { while (true) {} };",
         "many": """
         exports = async (count) => {
           const notes = context.services.get('mongodb-atlas').db('Test').collection('Many');
@@ -177,24 +176,6 @@ import Testing
             try await lines().contains("warn Cancelled: the client hung up, the function was ended")
         }
         #expect(try await fixture.call("add", "[1, 2]", app: app.id, token: token).status == 200)
-    }
-
-    @Test func `a function that never returns is stopped, and others run meanwhile`() async throws {
-        let fixture = try await TriggersFixture.shared()
-        let app = TriggerApp(functions: Self.functions)
-        let other = TriggerApp(functions: Self.functions)
-        try await fixture.deploy(app)
-        try await fixture.deploy(other)
-        let token = try await eventually("the signing key is known") {
-            let token = try fixture.token(app)
-            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
-        }
-        async let endless = fixture.call("endless", app: app.id, token: token)
-        let answer = try await fixture.call("add", "[1, 2]", app: other.id, token: try fixture.token(other))
-        #expect(answer.status == 200)
-        let stopped = try await endless
-        #expect(stopped.status == 400)
-        #expect(code(stopped.text) == "ExecutionTimeLimitExceeded")
     }
 
     @Test func `a function's requests reach no address of this machine but what the operator allows`() async throws {
