@@ -71,8 +71,7 @@ final class RealmTraceFile {
     // MARK: What the client sends
 
     /// Notes an upload, applies what is new of it, and maps its versions.
-    /// - Parameter isAnswered: Whether the server has to acknowledge it at once, also if it has no changesets.
-    func upload(_ message: RealmMessage, _ changesets: [TracedChangeset], isAnswered: Bool) throws -> [UInt8] {
+    func upload(_ message: RealmMessage, _ changesets: [TracedChangeset]) throws -> [UInt8] {
         let numbers = message.numbers
         try demand(numbers.count == 7, "\(message.line) isn't an upload")
         var body: [UInt8] = []
@@ -90,7 +89,8 @@ final class RealmTraceFile {
         }
         let server = try cursor(at: numbers[5]).server, locked = try cursor(at: numbers[6]).server
         progress[numbers[4]] = max(server, progress[numbers[4]] ?? 0)
-        if isAnswered || !changesets.isEmpty { acknowledgementDue = max(acknowledgementDue, numbers[4]) }
+        // What has no new changesets isn't acknowledged.
+        if let last = changesets.last, last.clientVersion > acknowledgementDue { acknowledgementDue = numbers[4] }
         let size = body.count
         if numbers[1] == 1 { body = ZlibStream.deflate(body) ?? [] }
         return RealmMessage.bytes(

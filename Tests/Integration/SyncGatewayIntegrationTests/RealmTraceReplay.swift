@@ -37,7 +37,6 @@ final class RealmTraceReplay {
         self.trace = trace
         self.app = app
         self.fixture = fixture
-        acknowledgesAll = trace.scenario == "first-open"
         for case .sent(let line, let body) in trace.events where line.hasPrefix("bind ") && worlds[body] == nil {
             guard let partition = Partition(value: try ExtendedJSON.parse(body)) else {
                 throw RealmTraceMismatch("no partition in \(line)")
@@ -134,15 +133,12 @@ final class RealmTraceReplay {
 
     /// Takes the next message.
     func receive(_ what: @autoclosure () -> String) async throws {
-        switch try await arrival(within: acknowledgesAll ? Device.patience * 2 : Device.patience) {
+        switch try await arrival(within: Device.patience) {
         case .message(let message): try take(message)
         case .end(let closure): throw RealmTraceMismatch("closed with \(closure.code) instead of \(what())")
         case .timeout: throw RealmTraceMismatch("the server doesn't send \(what())")
         }
     }
-
-    /// Whether the answer to uploads without changesets is waited for. The server acknowledges them after a pause.
-    private var acknowledgesAll: Bool
 
     private func take(_ message: RealmMessage) throws {
         guard let session = sessions[message.session] else {
@@ -218,7 +214,7 @@ final class RealmTraceReplay {
             guard changesets[index].clientVersion > file.uploaded else { continue }
             try session.world.upload(changesets[index], from: file.ident)
         }
-        socket?.send(try file.upload(message, changesets, isAnswered: acknowledgesAll))
+        socket?.send(try file.upload(message, changesets))
     }
 
     private func note(after index: Int) -> String? {
@@ -244,8 +240,6 @@ final class RealmTraceReplay {
             let world = try session(RealmMessage(line: line, body: body).session).world
             for changeset in try RealmMessage.uploaded(body) { try await world.waitUntilStored(changeset.decoded()) }
             socket?.cut()
-        // That it was ignored shows when what came after it is answered.
-        case "client version 13 already integrated: ignored": acknowledgesAll = true
         default: break
         }
     }

@@ -83,7 +83,7 @@ final class RealmTraceSession {
         if file.downloaded.client != numbers[2] {
             return "the client's version \(numbers[2]) in the history; it is \(file.downloaded.client)"
         }
-        // The server may acknowledge an upload without changesets later, with the next download that it has to send.
+        // The server doesn't acknowledge an upload without new changesets.
         let due = min(numbers[5], file.acknowledgementDue)
         if file.acknowledged < due { return "the acknowledgement of \(due); it is \(file.acknowledged)" }
         if !file.isUndone { return "what undoes a refused write" }

@@ -3,6 +3,7 @@ import AppRegistry
 import DocumentModel
 import EventLoop
 import Logging
+import RealmSync
 
 /// The classes of an app's synced collections, made once for each deployment.
 final class RealmClasses: Sendable {
@@ -14,6 +15,13 @@ final class RealmClasses: Sendable {
         let names: String
         let partitionKey: String
         let database: String
+
+        /// Where clients of a partition write.
+        func target(_ partition: Partition) -> UploadTarget {
+            UploadTarget(
+                database: database, collections: synced.collections, partitionKey: partitionKey,
+                partition: partition.value ?? .null)
+        }
     }
 
     private let apps: AppDirectory

@@ -5,7 +5,7 @@ import RealmSync
 
 extension RealmHistory {
     /// The entries after a version as a client file has them, or the first of them.
-    func entries(after version: Int64, for file: RealmTables.File) async throws -> [RealmTables.Entry] {
+    func entries(after version: Int64, for file: ClientFile) async throws -> HistoryPart {
         if let snapshot = file.snapshot, version < snapshot.version {
             return try await tables.parts(of: snapshot, in: key, after: version, bytes: Self.downloadBytes)
         }
@@ -13,47 +13,46 @@ extension RealmHistory {
     }
 
     /// All entries after a version as a client file has them.
-    /// - Parameter end: The newest version.
+    /// - Parameter end: What the history is.
     func allEntries(
-        after version: Int64, upTo end: Int64, for file: RealmTables.File
-    ) async throws -> [RealmTables.Entry] {
+        after version: Int64, upTo end: HistoryStanding, for file: ClientFile
+    ) async throws -> HistoryPart {
         guard let snapshot = file.snapshot, version < snapshot.version else {
-            if let known = knownEntries(after: version), known.last?.version ?? version == end { return known }
+            if let known = view.withLock({ $0.tail.entries(after: version, upTo: end) }) { return known }
             return try await tables.entries(of: key, after: version)
         }
-        return try await tables.parts(of: snapshot, in: key, after: version)
-            + tables.entries(of: key, after: snapshot.version)
+        var part = try await tables.parts(of: snapshot, in: key, after: version)
+        part.entries += try await tables.entries(of: key, after: snapshot.version).entries
+        return part
     }
 
     /// A client file; `nil` if there is none of that number.
-    func file(_ number: Int64) async throws -> RealmTables.File? {
-        if let known = memory.withLock({ $0.file(number) }) { return known }
+    func file(_ number: Int64) async throws -> ClientFile? {
+        if let known = view.withLock({ $0.memory.file(number) }) { return known }
         let file = try await tables.file(number, of: key)
-        if let file { memory.withLock { $0.keep(file) } }
+        if let file { view.withLock { $0.memory.keep(file) } }
         return file
     }
 
-    /// Notes how far a client is.
-    func note(_ progress: RealmUpload.Progress, of number: Int64) async throws {
-        try await tables.note(progress, of: number, in: key)
-        memory.withLock { memory in
-            guard var file = memory.file(number) else { return }
-            file.base = max(file.base, progress.serverVersion)
-            file.uploadBase = max(file.uploadBase, progress.serverVersion)
-            file.clientVersion = max(file.clientVersion, progress.clientVersion)
-            memory.keep(file)
+    /// Notes up to which version a client has the history.
+    func note(_ version: Int64, of file: ClientFile) async throws {
+        try await tables.note(version, of: file, in: key)
+        view.withLock { view in
+            guard var file = view.memory.file(file.number) else { return }
+            file.reach(version)
+            view.memory.keep(file)
         }
     }
 
-    /// Objects as they are at a version of the history.
-    func objects(_ keys: Set<ObjectKey>, at version: Int64) async throws -> [ObjectKey: Document] {
-        var found = memory.withLock { $0.objects(keys, at: version) }
+    /// Objects as they are at the version of the history with a secret.
+    func objects(_ keys: Set<ObjectKey>, at salt: Int64) async throws -> [ObjectKey: Document] {
+        var found = view.withLock { $0.memory.objects(keys, at: salt) }
         let missing = keys.filter { found[$0] == nil }
         if !missing.isEmpty {
-            let read = try await tables.objects(missing, of: key)
+            let read = try await tables.objects(missing, at: salt, of: key)
             let new = Dictionary(uniqueKeysWithValues: missing.map { ($0, read[$0]) })
             found.merge(new) { $1 }
-            memory.withLock { $0.keep(new, at: version) }
+            view.withLock { $0.memory.keep(new, at: salt) }
         }
         return found.compactMapValues(\.self)
     }
@@ -78,7 +77,7 @@ extension RealmHistory {
     func makeSnapshot() async throws {
         let begin = ContinuousClock.now
         let made = try await store.client.withTransaction(isolation: .repeatableRead) {
-            transaction -> (snapshot: RealmSnapshot, bytes: Int)? in
+            transaction -> (snapshot: HistorySnapshot, bytes: Int)? in
             guard let source = try await tables.source(of: key, in: transaction), source.version > 0 else { return nil }
             let schema = try self.schema(source.schema)
             // There can't be more changesets than versions: that of the classes, full ones, and a last one.
@@ -108,7 +107,7 @@ extension RealmHistory {
             try await add()
             // A clock that is ahead doesn't make the whole state newer than it is.
             let time = min(source.originTime, Self.time(store.clock.now()))
-            let snapshot = RealmSnapshot(version: source.version, parts: parts, originTime: time)
+            let snapshot = HistorySnapshot(version: source.version, parts: parts, originTime: time)
             try await tables.add(snapshot, bytes: total, to: key, in: transaction)
             return (snapshot, total)
         }

@@ -84,7 +84,7 @@ extension RealmHistory {
             do {
                 var part = upload, planned = PlannedUploads(after: standing)
                 part.changesets = Array(rest.prefix(size))
-                if size < rest.count { part.progress = .init(clientVersion: 0, serverVersion: 0) }
+                if size < rest.count { part.scanned = 0 }
                 let plan = try await plan(
                     part, after: planned,
                     refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
@@ -124,24 +124,41 @@ extension RealmHistory {
     }
 
     /// Where the history stands; without a look at Postgres if nothing is known to have changed.
-    private func newest() async throws -> RealmTables.Standing {
+    private func newest() async throws -> HistoryStanding {
         let version = try deployed().version
-        if let standing = tail.withLock({ $0.current }), standing.appVersion == version { return standing }
+        if let standing = view.withLock({ $0.tail.current }), standing.appVersion == version { return standing }
         return try await absorb()
     }
 
     /// Others have changed the history, or may have: nothing is known any more.
-    private func forget() {
-        memory.withLock { $0.forget() }
-        changed()
-    }
+    private func forget() { view.withLock { $0.forget() } }
 
     private func plan(
         _ upload: RealmUpload, after planned: PlannedUploads, refusal: String?
     ) async throws -> UploadPlan {
         try await merges.enter(ExactText(key.app), member: ExactText(upload.user))
         defer { merges.leave(ExactText(key.app), member: ExactText(upload.user)) }
-        return try await UploadPlan.make(upload, after: planned, in: self, refusal: refusal)
+        let deployed = try deployed(), standing = planned.standing
+        guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
+        guard let file = try await file(upload.file) else {
+            throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
+        }
+        var merge = try UploadMerge(upload, of: file, after: planned), work = Duration.zero
+        if let base = merge.base {
+            // There are none of versions that don't exist yet.
+            async let reciprocals =
+                base == standing.version ? [:] : tables.reciprocals(of: file.number, after: base, in: key)
+            let entries = try await allEntries(after: base, upTo: standing, for: file)
+            let forms = try await reciprocals, begin = ContinuousClock.now
+            try merge.merge(entries, reciprocals: forms)
+            work = ContinuousClock.now - begin
+        }
+        let stored = try await objects(merge.needed, at: standing.salt), begin = ContinuousClock.now
+        var plan = try UploadPlan(
+            merge, to: stored, try schema(standing.schema), deployed.target(key.partition), refusal: refusal,
+            at: Self.time(store.clock.now()))
+        plan.work = work + (ContinuousClock.now - begin)
+        return plan
     }
 
     /// Lets the other gateway that was faster end what it does.
@@ -152,7 +169,7 @@ extension RealmHistory {
     }
 
     /// Whether anybody has written since.
-    private func hasMoved(_ standing: RealmTables.Standing) async throws -> Bool {
+    private func hasMoved(_ standing: HistoryStanding) async throws -> Bool {
         let (now, head) = try await tables.standing(of: key)
         return now?.version != standing.version || now?.appVersion != standing.appVersion || head != standing.revision
     }
@@ -160,27 +177,17 @@ extension RealmHistory {
     private func commit(_ planned: PlannedUploads) async throws {
         if planned.entries.isEmpty { return }
         let deployed = try deployed(), former = planned.standing, tables = tables, key = key
-        let writes = planned.writes(try schema(former.schema), RealmWrite.Target(deployed, key.partition))
-        let addition = planned.addition(writing: writes)
-        let request = tail.withLock { $0.lastRequest }, revision = Locked(former.revision)
+        let writes = planned.writes(try schema(former.schema), deployed.target(key.partition))
+        let addition = planned.addition(writing: writes.map { ($0.collection, $0.id.idText ?? "") })
+        let request = view.withLock { $0.tail.lastRequest }, revision = Locked(former.revision)
         try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
             let reached = try await tables.add(addition, to: key, from: former, in: transaction)
             revision.withLock { $0 = reached }
         } _: { session in
             try await RealmWrite.perform(writes, in: session)
         }
-        memory.withLock { memory in
-            for file in addition.files { memory.keep(file.file) }
-            memory.advance(addition.objects, from: former.version, to: planned.version)
-        }
-        var standing = former
-        standing.version = planned.version
-        standing.revision = revision.withLock { $0 }
-        // Then nobody else has written until the commit, which is as good as having read it then.
-        if standing.revision > addition.writes?.since ?? standing.revision {
-            tail.withLock { $0.take(standing, addition.entries, for: request) }
-        } else {
-            changed()
+        view.withLock {
+            $0.committed(addition, after: former, reaching: revision.withLock { $0 }, request: request)
         }
     }
 }

@@ -20,8 +20,7 @@ final class RealmHistory: Sendable {
     /// One snapshot at a time of all partitions.
     let snapshots: FairGate<ExactText>
     let bodies = SharedBodies()
-    let tail = Locked(RealmTail())
-    let memory = Locked(RealmMemory())
+    let view = Locked(HistoryView())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     let merges: FairGate<ExactText>
     /// What clients have uploaded and nobody integrates yet.
@@ -59,31 +58,31 @@ final class RealmHistory: Sendable {
     // MARK: What others do
 
     /// Something may have happened: the next ``catchUp()`` looks.
-    func changed() { tail.withLock { _ = $0.request() } }
+    func changed() { view.withLock { _ = $0.tail.request() } }
 
     /// Documents have changed up to a revision.
-    func changed(upTo revision: Revision) { tail.withLock { $0.request(upTo: revision) } }
+    func changed(upTo revision: Revision) { view.withLock { $0.tail.request(upTo: revision) } }
 
     /// Appends what others have done to documents since ``changed()`` was called last. Those who call it at the same time share that.
-    func catchUp() async throws -> RealmTables.Standing {
-        let request = tail.withLock { $0.standing == nil ? $0.request() : $0.lastRequest }
+    func catchUp() async throws -> HistoryStanding {
+        let request = view.withLock { $0.tail.standing == nil ? $0.tail.request() : $0.tail.lastRequest }
         return try await alone {
-            if let standing = tail.withLock({ $0.standing(for: request) }) { return standing }
+            if let standing = view.withLock({ $0.tail.standing(for: request) }) { return standing }
             return try await read()
         }
     }
 
-    private func read() async throws -> RealmTables.Standing {
-        let (request, end) = tail.withLock { ($0.lastRequest, $0.end) }
+    private func read() async throws -> HistoryStanding {
+        let (request, end) = view.withLock { ($0.tail.lastRequest, $0.tail.end) }
         // Not on the loop: what it compares may be much.
         let standing = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await absorb() }
-        var new: [RealmTables.Entry] = []
+        var new = HistoryPart.none
         if let end, end < standing.version {
             new = try await tables.entries(of: key, after: end, bytes: Self.downloadBytes)
         } else if end == nil, standing.version > 0 {
             new = try await tables.entries(of: key, after: standing.version - 1)
         }
-        tail.withLock { $0.take(standing, new, for: request) }
+        view.withLock { $0.tail.take(standing, new, for: request) }
         return standing
     }
 
@@ -91,21 +90,21 @@ final class RealmHistory: Sendable {
     static let downloadBytes = 1 << 20
 
     /// The entries after a version, if they are in memory.
-    func knownEntries(after version: Int64) -> [RealmTables.Entry]? {
-        tail.withLock { $0.entries(after: version) }.map(Array.init)
-    }
+    func knownEntries(after version: Int64) -> HistoryPart? { view.withLock { $0.tail.entries(after: version) } }
 
     /// The entries after a version, or the first of them.
-    func entries(after version: Int64) async throws -> [RealmTables.Entry] {
+    func entries(after version: Int64) async throws -> HistoryPart {
         if let known = knownEntries(after: version) { return known }
-        return try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
+        let part = try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
+        view.withLock { $0.tail.saw(part) }
+        return part
     }
 
     /// How often a change is begun anew when another gateway was faster, and after what pauses.
     static let attempts = 10
     static let races = RetrySchedule(first: .milliseconds(5), limit: .milliseconds(200))
 
-    func absorb() async throws -> RealmTables.Standing {
+    func absorb() async throws -> HistoryStanding {
         for _ in 0..<Self.attempts {
             do {
                 let deployed = try deployed(), (known, head) = try await tables.standing(of: key)
@@ -129,17 +128,11 @@ final class RealmHistory: Sendable {
         return objects.schema
     }
 
-    private func entry(_ changeset: RealmSync.Changeset, at version: Int64) -> RealmTables.Entry {
-        RealmTables.Entry(
-            version: version, salt: RealmTables.Entry.salt(), file: 1, clientVersion: 0,
-            originTime: Self.time(store.clock.now()), audience: nil, bytes: changeset.encoded())
-    }
-
     /// The history with the classes that the app has. What the app doesn't have any more stays, but for the objects of collections that
     /// don't sync any more; what it has differently ends the history, and clients begin anew.
     private func upToDate(
-        _ standing: RealmTables.Standing, _ deployed: RealmClasses.Deployed
-    ) async throws -> RealmTables.Standing {
+        _ standing: HistoryStanding, _ deployed: RealmClasses.Deployed
+    ) async throws -> HistoryStanding {
         if standing.appVersion == deployed.version { return standing }
         var next = standing
         next.appVersion = deployed.version
@@ -150,13 +143,14 @@ final class RealmHistory: Sendable {
         }
         let known = standing.version == 0 ? ObjectSchema() : try schema(standing.schema)
         if standing.version > 0, known.includes(deployed.synced.schema) {
-            try await add(RealmTables.Addition(absorbed: next), from: standing)
+            try await add(HistoryAddition(absorbed: next), from: standing)
             return next
         }
         let joined = known.joined(with: deployed.synced.schema)
         let changeset = (joined ?? deployed.synced.schema).changeset()
         next.schema = changeset.encoded()
         next.version += 1
+        next.salt = HistoryEntry.salt()
         if joined == nil {
             logger.notice(
                 "the classes of a partition have changed; its Realm clients begin anew",
@@ -166,26 +160,24 @@ final class RealmHistory: Sendable {
             next.base = standing.version + 1
             next.version = next.base + 1
         }
-        let addition = RealmTables.Addition(
-            isReset: joined == nil, entries: [entry(changeset, at: next.version)], absorbed: next)
+        var entry = HistoryEntry(changeset, version: next.version, time: Self.time(store.clock.now()))
+        entry.salt = next.salt
+        let addition = HistoryAddition(
+            isReset: joined == nil, entries: [entry], absorbed: next)
         try await add(addition, from: standing)
         return next
     }
 
-    private func add(_ addition: RealmTables.Addition, from former: RealmTables.Standing) async throws {
+    private func add(_ addition: HistoryAddition, from former: HistoryStanding) async throws {
         try await store.client.withTransaction { transaction in
             try await tables.add(addition, to: key, from: former, in: transaction)
         }
-        let version = addition.entries.last?.version ?? former.version
-        memory.withLock { memory in
-            if addition.isReset { memory.forget() }
-            memory.advance(addition.objects, from: former.version, to: version)
-        }
+        view.withLock { $0.absorbed(addition, after: former) }
     }
 
     private func absorb(
-        after known: RealmTables.Standing, _ deployed: RealmClasses.Deployed
-    ) async throws -> RealmTables.Standing {
+        after known: HistoryStanding, _ deployed: RealmClasses.Deployed
+    ) async throws -> HistoryStanding {
         guard let (history, head) = try await store.epochHistories(of: [key])[key] else {
             throw DocumentStoreError(.corruptRow, "no epoch")
         }
@@ -201,9 +193,12 @@ final class RealmHistory: Sendable {
             gone.subtract(changes.filter { $0.object != nil }.map(\.key))
             if read.isFinal { changes += gone.map { ($0, nil) } }
             if read.isFinal || !isWhole { standing.revision = read.to }
-            let former = standing
-            let addition = try await addition(of: changes, schema, to: &standing)
-            try await add(addition, from: former)
+            let known = PartitionObjects(
+                schema: schema, objects: try await tables.objects(changes.map(\.key), at: standing.salt, of: key))
+            let addition = HistoryAddition(
+                absorbing: changes, into: known, standing, at: Self.time(store.clock.now()))
+            try await add(addition, from: standing)
+            standing = addition.absorbed ?? standing
             if read.isFinal { return standing }
             from = read.to
         }
@@ -227,21 +222,5 @@ final class RealmHistory: Sendable {
                 return (key, nil)
             }
         }
-    }
-
-    private func addition(
-        of changes: [(key: ObjectKey, object: Document?)], _ schema: ObjectSchema,
-        to standing: inout RealmTables.Standing
-    ) async throws -> RealmTables.Addition {
-        var objects = PartitionObjects(schema: schema, objects: try await tables.objects(changes.map(\.key), of: key))
-        let changeset = objects.change(changes)
-        var addition = RealmTables.Addition()
-        if !changeset.instructions.isEmpty {
-            standing.version += 1
-            addition.entries = [entry(changeset, at: standing.version)]
-            for (key, object) in changes { addition.objects[key] = .some(object) }
-        }
-        addition.absorbed = standing
-        return addition
     }
 }

@@ -10,55 +10,32 @@ import RealmSync
 import ServiceEngines
 import SyncEngine
 
-/// A partition that a Realm client has open.
+/// A partition that a Realm client has open: does what the session's state machine decides.
 ///
 /// `@unchecked Sendable`: confined to the loop of its connection.
 final class RealmSession: FeedFollower, @unchecked Sendable {
-    private enum Phase { case binding, bound, active, failed, ended }
-
     let number: UInt64
     var slot: Int?
     private let bind: BindFrame
     private let connection: RealmConnection
+    private var machine: SessionStateMachine
     private var partition = Partition.null
     private var history: RealmHistory?
-    private var phase = Phase.binding
     private var isAttached = false
-    /// What came before the session was bound.
-    private var early: IdentFrame?
-    private var hasIdent = false
-    private var file: RealmTables.File?
     private var grant = StandingGrant()
     private var access = Access.none
     private var following: GrantBook.Following?
     private var expiryTimer: LoopTimer?
-
-    /// Up to where the client has the history, and its own versions there.
-    private var downloaded: (server: UInt64, client: UInt64) = (0, 0)
-    /// What is acknowledged.
-    private var acknowledged: (client: UInt64, base: UInt64) = (0, 0)
-    /// How far the client says that it is, if that isn't noted yet.
-    private var progress: RealmUpload.Progress?
     private var progressTimer: LoopTimer?
-    private var hasSent = false
-    private var owesAcknowledgement = false
-    private var owesProgress = false
-    private var marks: [UInt64] = []
-    private var uploads: [UploadFrame] = []
-    private var isWorking = false
-    /// Whether there may be something to send.
-    private var isStale = false
 
-    private static let maximumMarks = 1000
-    /// The bytes of uploads that are integrated together.
-    private static let batchBytes = 1 << 20
-    /// The pause before it is noted how far a client is that has nothing to upload, in milliseconds: many clients receive each change.
+    /// The pause before it is noted how far a client is, in milliseconds.
     private static let progressPause: UInt64 = 10_000
 
     init(_ bind: BindFrame, connection: RealmConnection) {
         self.bind = bind
         self.connection = connection
         number = bind.session
+        machine = SessionStateMachine(number: bind.session, user: connection.claims.user)
     }
 
     var loop: EventLoop { connection.loop }
@@ -92,82 +69,23 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             let grant = try await grants.resolve(
                 app: connection.app, user: claims.user, device: claims.device, partition: partition,
                 claims: RuleUser(claims).claims)
-            guard phase == .binding else { return }
+            guard machine.isBinding else { return }
             guard let grant else { throw RealmRefusal.busy }
             if self.grant.take(version: grant.version, expires: grant.expires) { changed(to: grant) }
-            guard phase == .binding, let history else { return }
+            guard machine.isBinding, let history else { return }
             _ = try await history.catchUp()
-            if bind.needsIdent {
-                let file = try await history.tables.makeFile(of: claims.user, in: key)
-                guard phase == .binding else { return }
-                connection.send(
-                    .ident(session: number, fileIdent: UInt64(file.number), salt: UInt64(file.salt)))
-            }
-            phase = .bound
-            if let early { begin(early) }
+            let file = bind.needsIdent ? try await history.tables.makeFile(of: claims.user, in: key) : nil
+            perform(machine.bound(file))
         }
     }
 
-    func identify(_ frame: IdentFrame) throws(FrameError) {
-        if phase == .failed || phase == .ended { return }
-        guard !hasIdent else { throw FrameError(.badMessageOrder, at: 0, "a second IDENT in the session") }
-        hasIdent = true
-        switch phase {
-        case .binding: early = frame
-        case .bound: begin(frame)
-        case .active, .failed, .ended: break
-        }
-    }
-
-    private func begin(_ frame: IdentFrame) {
-        early = nil
-        run { [self] in
-            guard phase == .bound, let history else { return }
-            let key = key, tables = history.tables, number = Int64(clamping: frame.fileIdent)
-            // Before it is known what the history has: what the client needs isn't trimmed from now on.
-            if frame.downloadServerVersion == 0 { try await history.makeSnapshotIfWorthwhile() }
-            try await tables.begin(number, in: key)
-            history.changed()
-            let standing = try await history.catchUp()
-            guard let file = try await tables.file(number, of: key),
-                UInt64(file.salt) == frame.fileIdentSalt, file.user.hasSameBytes(as: connection.claims.user)
-            else { throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file") }
-            let latest = max(frame.latestServerVersion, frame.downloadServerVersion)
-            guard latest <= UInt64(standing.version),
-                frame.downloadServerVersion == 0
-                    ? file.canBegin(in: standing)
-                    : file.canContinue(after: Int64(clamping: frame.downloadServerVersion), in: standing)
-            else {
-                throw RealmRefusal.reset(.badServerVersion, "the client has versions that the server doesn't have")
-            }
-            if frame.latestServerVersion > 0 {
-                let salt = try await tables.salt(of: Int64(frame.latestServerVersion), for: file, in: key)
-                guard salt == Int64(clamping: frame.latestServerVersionSalt) else {
-                    throw RealmRefusal.reset(.divergingHistories, "the client has another history than the server")
-                }
-            }
-            guard frame.downloadClientVersion <= UInt64(file.clientVersion) else {
-                throw RealmRefusal.reset(.badClientVersion, "the server doesn't have the client's version")
-            }
-            guard phase == .bound else { return }
-            history.memory.withLock { $0.keep(file) }
-            self.file = file
-            downloaded = (frame.downloadServerVersion, frame.downloadClientVersion)
-            acknowledged = (UInt64(file.clientVersion), UInt64(file.uploadBase))
-            guard connection.hub.take(file.number, of: key, for: self) else {
-                return connection.fail(.boundInOtherSession, "another session of the connection has the client's file")
-            }
-            phase = .active
-            connection.shard.attach(self, to: key)
-            isAttached = true
-            wake()
-        }
-    }
+    func identify(_ frame: IdentFrame) throws(FrameError) { perform(try machine.identify(frame)) }
 
     // MARK: The grant
 
     private func heard(_ grant: Grant) {
-        guard phase != .ended, self.grant.hear(Access(grant.access), version: grant.version, expires: grant.expires)
+        guard !machine.isOver,
+            self.grant.hear(Access(grant.access), version: grant.version, expires: grant.expires)
         else { return }
         changed(to: grant)
     }
@@ -176,20 +94,14 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         access = Access(grant.access)
         expiryTimer?.close()
         expiryTimer = nil
-        guard access != .none else {
-            return fail(
-                SessionError(
-                    .permissionDenied, "the user may not read the partition", action: .applicationBug,
-                    triesAgain: false))
-        }
-        if let expiry = grant.expires { scheduleRenewal(at: expiry) }
-        wake()
+        if access != .none, let expiry = grant.expires { scheduleRenewal(at: expiry) }
+        perform(machine.permitted(toRead: access != .none, toWrite: access == .write, now))
     }
 
     /// The grant is asked for again before it expires; until there is an answer, nothing is sent after the expiry.
     private func scheduleRenewal(at expiry: Int64) {
         let timer = LoopTimer(loop) { [self] in
-            guard phase != .ended, phase != .failed else { return }
+            guard !machine.isOver else { return }
             let claims = connection.claims
             context.downloads.grants.askInBackground(
                 app: connection.app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
@@ -202,98 +114,118 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     private static let renewalLead: Int64 = 2000
 
-    private var mayServe: Bool {
-        access != .none && grant.holds(leaseIsValid: context.lease.mayServe(), now: context.wallTime)
+    private var now: SessionStateMachine.Circumstances {
+        .init(
+            mayServe: access != .none && grant.holds(leaseIsValid: context.lease.mayServe(), now: context.wallTime),
+            hasRoom: connection.hasRoom)
     }
 
     // MARK: What the client sends
 
     func upload(_ frame: UploadFrame) throws(FrameError) {
-        if phase == .failed || phase == .ended { return }
-        try requireIdent()
+        guard try machine.expectsMessages() else { return }
         guard connection.takeUpload(frame.body.size) else {
             return fail(Self.later("the gateway has too many uploads in memory"))
         }
-        uploads.append(frame)
-        wake()
+        perform(machine.upload(frame, now))
     }
 
     func mark(_ request: UInt64) throws(FrameError) {
-        if phase == .failed || phase == .ended { return }
-        try requireIdent()
-        guard marks.count < Self.maximumMarks else {
-            throw FrameError(.otherError, at: 0, "the session has more than \(Self.maximumMarks) open MARKs")
-        }
-        marks.append(request)
+        guard try machine.expectsMessages() else { return }
         history?.changed()
-        wake()
+        perform(try machine.mark(request, now))
     }
 
-    /// A client sends these only after `IDENT`, but doesn't wait for an answer in between.
-    private func requireIdent() throws(FrameError) {
-        guard hasIdent else { throw FrameError(.badMessageOrder, at: 0, "the session has no IDENT yet") }
-    }
+    func unbind() { perform(machine.unbind()) }
 
-    func unbind() {
-        if phase != .failed, phase != .ended { connection.send(.unbound(session: number)) }
-        stop()
-    }
-
-    // MARK: Work
-
+    /// Documents of the partition have changed.
     func received(_ frame: ChangeFeed.Frame) {
         history?.changed(upTo: frame.to)
         wake()
     }
 
     /// There is something to do, or may be.
-    func wake() {
-        guard phase == .active else { return }
-        isStale = true
-        if isWorking { return }
-        isWorking = true
-        run { [self] in
-            defer { isWorking = false }
-            while phase == .active, isStale || !uploads.isEmpty {
-                if owesProgress { try await note() }
-                if uploads.isEmpty {
-                    isStale = false
-                    guard try await download() else { return }
-                } else {
-                    try await integrate()
-                }
+    func wake() { perform(machine.wake(now)) }
+
+    /// Ends without a word.
+    func stop() { perform(machine.stop()) }
+
+    private func fail(_ error: SessionError) { perform(machine.fail(error)) }
+
+    // MARK: What is to be done
+
+    private func perform(_ actions: [SessionStateMachine.Action]) {
+        var released = 0
+        for action in actions {
+            switch action {
+            case .send(let frame): connection.send(frame, sharing: history?.bodies)
+            case .fail(let error): send(error)
+            case .work(let work): run { [self] in try await perform(work) }
+            case .enter(let file): enter(file)
+            case .scheduleProgress: scheduleProgress()
+            case .release(let bytes): released += bytes
+            case .leave(let version): leave(noting: version)
             }
+        }
+        // At last: it may bring the next upload.
+        if released > 0 { connection.uploadEnded(released) }
+    }
+
+    private func enter(_ file: ClientFile) {
+        history?.view.withLock { $0.memory.keep(file) }
+        guard connection.hub.take(file.number, of: key, for: self) else {
+            return connection.fail(.boundInOtherSession, "another session of the connection has the client's file")
+        }
+        connection.shard.attach(self, to: key)
+        isAttached = true
+        perform(machine.entered(now))
+    }
+
+    private func scheduleProgress() {
+        let timer = LoopTimer(loop) { [self] in
+            progressTimer?.close()
+            progressTimer = nil
+            perform(machine.progressDue(now))
+        }
+        timer.start(ms: Self.progressPause)
+        progressTimer = timer
+    }
+
+    private func perform(_ work: SessionStateMachine.Work) async throws {
+        guard let history else { return }
+        switch work {
+        case .begin(let frame): try await begin(frame, history)
+        case .note(let version):
+            if let file = machine.file { try await history.note(version, of: file) }
+            perform(machine.noted(version, now))
+        case .integrate(let upload, let bytes):
+            defer { connection.uploadEnded(bytes) }
+            try await integrate(upload, history)
+        case .read: try await read(history)
         }
     }
 
-    /// Integrates the uploads that wait, or the first of them, together.
-    private func integrate() async throws {
-        var frames: [UploadFrame] = [], bytes = 0
-        while let next = uploads.first, frames.isEmpty || bytes + next.body.size <= Self.batchBytes {
-            bytes += next.body.size
-            frames.append(uploads.removeFirst())
+    private func begin(_ frame: IdentFrame, _ history: RealmHistory) async throws {
+        let key = key, tables = history.tables, number = Int64(clamping: frame.fileIdent)
+        // Before it is known what the history has: what the client needs isn't trimmed from now on.
+        if frame.downloadServerVersion == 0 { try await history.makeSnapshotIfWorthwhile() }
+        try await tables.begin(number, in: key)
+        history.changed()
+        let standing = try await history.catchUp(), file = try await tables.file(number, of: key)
+        var salts: [Int64: Int64] = [:], passed: Int64?
+        if let file {
+            let versions = [frame.latestServerVersion, frame.downloadServerVersion].map { Int64(clamping: $0) }
+            // The client may not have got to know yet what became of its last uploads.
+            if versions[1] < file.uploaded {
+                passed = try await tables.acknowledged(of: file.number, at: versions[1], in: key)
+            }
+            salts = try await tables.salts(of: versions.filter { $0 > 0 }, for: file, in: key)
         }
-        defer { connection.uploadEnded(bytes) }
-        guard let history, let file, let last = frames.last else { return }
-        guard frames.allSatisfy({ $0.progressServerVersion <= downloaded.server }) else {
-            throw RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent")
-        }
-        let progress = RealmUpload.Progress(
-            clientVersion: Int64(clamping: last.progressClientVersion),
-            serverVersion: Int64(last.progressServerVersion))
-        var changesets: [UploadedChangeset] = []
-        do throws(FrameError) {
-            for frame in frames { changesets += try frame.changesets() }
-        } catch {
-            if owesAcknowledgement { _ = try await download() }
-            return fail(SessionError(.badChangeset, error.message, action: .clientReset, triesAgain: false))
-        }
-        if changesets.isEmpty { return noteSoon(progress) }
-        isStale = true
+        perform(machine.began(frame, file, in: standing, salts: salts, passed: passed))
+    }
+
+    private func integrate(_ upload: RealmUpload, _ history: RealmHistory) async throws {
         let begin = ContinuousClock.now
-        let upload = RealmUpload(
-            changesets: changesets, progress: progress, file: file.number, user: connection.claims.user,
-            mayWrite: access == .write)
         // Not on the loop, which serves others: it may be much to merge.
         let integration = try await withTaskExecutorPreference(globalConcurrentExecutor) {
             try await history.integrate(upload)
@@ -301,113 +233,19 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         connection.hub.grown(key, by: self)
         connection.charge(integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
-        guard phase == .active else { return }
-        if integration.clientVersion > 0 { acknowledge(integration.clientVersion, integration.uploadBase) }
-        for write in integration.refused {
-            var error = SessionError(
-                .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
-            error.compensatingWrite = write
-            connection.send(.error(session: number, error))
-        }
-        if let failure = integration.failure {
-            // Before the end: what isn't acknowledged, a client uploads again after its reset.
-            if owesAcknowledgement { _ = try await download() }
-            throw failure
-        }
-        // If the history has all of the changesets already, the progress isn't noted with them.
-        noteSoon(progress)
+        perform(machine.integrated(integration, failure: integration.failure.map(error), now))
     }
 
-    private func noteSoon(_ progress: RealmUpload.Progress) {
-        guard UInt64(progress.clientVersion) > acknowledged.client || UInt64(progress.serverVersion) > acknowledged.base
-        else { return }
-        self.progress = progress
-        guard progressTimer == nil else { return }
-        let timer = LoopTimer(loop) { [self] in
-            progressTimer?.close()
-            progressTimer = nil
-            owesProgress = true
-            wake()
-        }
-        timer.start(ms: Self.progressPause)
-        progressTimer = timer
-    }
-
-    private func note() async throws {
-        owesProgress = false
-        guard let progress, let history, let file else { return }
-        self.progress = nil
-        try await history.note(progress, of: file.number)
-        acknowledge(progress.clientVersion, progress.serverVersion)
-    }
-
-    /// The next download acknowledges what the client has up to a version, based on a version of the history.
-    private func acknowledge(_ client: Int64, _ base: Int64) {
-        acknowledged = (max(acknowledged.client, UInt64(client)), max(acknowledged.base, UInt64(base)))
-        owesAcknowledgement = true
-    }
-
-    /// Notes how far the client was, so that the history before that can be trimmed.
-    private func noteAtTheEnd() {
-        guard let progress, let history, let file else { return }
-        self.progress = nil
-        // Without it, more is kept than is needed.
-        Task { try? await history.note(progress, of: file.number) }
-    }
-
-    /// Sends what the client doesn't have, or a part of it.
-    /// - Returns: false if nothing may be sent now; something else wakes the session then.
-    private func download() async throws -> Bool {
-        guard mayServe, connection.hasRoom, let history, let file else { return false }
-        let answered = marks.count
+    private func read(_ history: RealmHistory) async throws {
         let standing = try await history.catchUp()
-        if downloaded.server == 0 { downloaded.server = UInt64(file.beginning(of: standing)) }
-        guard file.canContinue(after: Int64(downloaded.server), in: standing) else {
-            throw RealmRefusal.reset(.badServerVersion, "the history has begun anew")
-        }
-        let entries = try await history.entries(after: Int64(downloaded.server), for: file)
-        guard phase == .active, mayServe else { return phase == .active }
-        guard
-            entries.first.map({ UInt64($0.version) == downloaded.server + 1 })
-                ?? (standing.version <= downloaded.server)
-        else {
-            throw RealmRefusal.reset(.clientFileExpired, "the history doesn't reach back to the client's version")
-        }
-        let end = UInt64(entries.last?.version ?? Int64(downloaded.server))
-        if !entries.isEmpty || owesAcknowledgement || !hasSent {
-            let part = ServerHistory(
-                baseVersion: downloaded.server, entries: entries.map { $0.seen(by: file.number) },
-                client: UInt64(file.number), clientVersion: downloaded.client)
-            var download = part.download(for: UInt64(file.number), after: downloaded.server, maximumBytes: .max)
-            acknowledged.client = max(acknowledged.client, download.clientVersion)
-            download.uploadClientVersion = acknowledged.client
-            let salt = entries.last?.salt
-            let known =
-                salt == nil && end > 0 ? try await history.tables.salt(of: Int64(end), for: file, in: key) : salt
-            guard phase == .active, mayServe else { return phase == .active }
-            connection.send(
-                .download(
-                    DownloadFrame(
-                        session: number, changesets: download, latestServerVersion: end,
-                        latestServerVersionSalt: UInt64(known ?? 0), uploadServerVersion: acknowledged.base)),
-                sharing: history.bodies)
-            downloaded = (download.serverVersion, download.clientVersion)
-            hasSent = true
-            owesAcknowledgement = false
-        }
-        if end < UInt64(standing.version) {
-            isStale = true
-            return true
-        }
-        for request in marks.prefix(answered) { connection.send(.mark(session: number, request: request)) }
-        marks.removeFirst(min(answered, marks.count))
-        return true
+        let version = try machine.position(in: standing)
+        guard let file = machine.file else { return }
+        perform(machine.read(try await history.entries(after: version, for: file), in: standing, now))
     }
 
     // MARK: The end
 
-    private func fail(_ error: SessionError) {
-        guard phase != .failed, phase != .ended else { return }
+    private func send(_ error: SessionError) {
         context.logger.debug(
             "a Realm session ends",
             metadata: [
@@ -418,15 +256,6 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         var error = error
         error.isRecoveryDisabled = context.apps.app(connection.app)?.definition.sync?.isRecoveryDisabled ?? false
         connection.send(.error(session: number, error))
-        leave()
-        phase = .failed
-    }
-
-    /// Ends without a word.
-    func stop() {
-        if phase == .ended { return }
-        leave()
-        phase = .ended
     }
 
     func hasSameConnection(as other: RealmSession) -> Bool { connection === other.connection }
@@ -436,17 +265,19 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     /// The client has another connection for its file.
     func dropConnection() { connection.drop() }
 
-    private func leave() {
+    /// - Parameter version: The one up to which the client has the history, so that what is before it can be trimmed.
+    private func leave(noting version: Int64?) {
         if isAttached { connection.shard.detach(self, from: key) }
         isAttached = false
         expiryTimer?.close()
         expiryTimer = nil
         progressTimer?.close()
         progressTimer = nil
-        noteAtTheEnd()
-        connection.hub.close(key, file: file?.number, by: self)
-        for frame in uploads { connection.uploadEnded(frame.body.size) }
-        uploads = []
+        if let version, let history, let file = machine.file {
+            // Without it, more is kept than is needed.
+            Task { try? await history.note(version, of: file) }
+        }
+        connection.hub.close(key, file: machine.file?.number, by: self)
         guard let following else { return }
         self.following = nil
         connection.whenDrained { [context] in context.downloads.grants.stop(following) }
@@ -456,20 +287,22 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private func run(_ work: @escaping @Sendable () async throws -> Void) {
         // Short: it ends with what the session has to do, and has no effect when that has ended meanwhile.
         Task(executorPreference: loop.taskExecutor) { [self] in
-            do {
-                try await work()
-            } catch let refusal as RealmRefusal {
-                fail(refusal.error)
-            } catch let exceeded as QuestionBudget.Exceeded {
-                fail(Self.later(exceeded.message))
-            } catch {
-                let path = context.downloads
-                let isNew = path.failures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
-                path.logger.log(
-                    level: isNew ? .warning : .debug, "a partition can't be served to a Realm client",
-                    metadata: ["partition.id": "\(partition)", "error": "\(error)"])
-                fail(Self.later("the partition can't be served now"))
-            }
+            do { try await work() } catch { perform(machine.failed(self.error(error))) }
+        }
+    }
+
+    /// What a client is told of a failure.
+    private func error(_ failure: any Error) -> SessionError {
+        switch failure {
+        case let refusal as RealmRefusal: return refusal.error
+        case let exceeded as QuestionBudget.Exceeded: return Self.later(exceeded.message)
+        default:
+            let path = context.downloads
+            let isNew = path.failures.withLock { $0.isNew("\(failure)", again: .seconds(10)) }
+            path.logger.log(
+                level: isNew ? .warning : .debug, "a partition can't be served to a Realm client",
+                metadata: ["partition.id": "\(partition)", "error": "\(failure)"])
+            return Self.later("the partition can't be served now")
         }
     }
 

@@ -88,11 +88,11 @@ extension RealmTables {
             """
             insert into partita.realm_snapshot_parts (app, partition, snapshot, part, salt, bytes)
             values ($1, $2, $3, $4, $5, $6)
-            """, Self.place(key) + [.int(snapshot), .int(part), .int(Entry.salt()), .bytea(bytes)])
+            """, Self.place(key) + [.int(snapshot), .int(part), .int(HistoryEntry.salt()), .bytea(bytes)])
     }
 
     func add(
-        _ snapshot: RealmSnapshot, bytes: Int, to key: PartitionKey, in transaction: PostgresTransaction
+        _ snapshot: HistorySnapshot, bytes: Int, to key: PartitionKey, in transaction: PostgresTransaction
     ) async throws {
         _ = try await transaction.pipeline(
             [
@@ -138,35 +138,44 @@ extension RealmTables {
     /// The changesets of a snapshot after a version, as the entries that they stand in for.
     /// - Parameter bytes: Where the part of the snapshot ends; it has at least one changeset, if there is any.
     func parts(
-        of snapshot: RealmSnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max
-    ) async throws -> [Entry] {
+        of snapshot: HistorySnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max
+    ) async throws -> HistoryPart {
         let rows = try await client.query(
             """
-            select part, salt, bytes from (
+            select part, salt, bytes, (
+                select salt from partita.realm_snapshot_parts
+                where app = $1 and partition = $2 and snapshot = $3 and part = $4)
+            from (
                 select *, sum(length(bytes)) over (order by part) - length(bytes) as before
                 from partita.realm_snapshot_parts
                 where app = $1 and partition = $2 and snapshot = $3 and part > $4) p
             where before < $5 order by part
             """,
             Self.place(key) + [.int(snapshot.version), .int(version - snapshot.beginning), .int(Int64(bytes))])
-        return try rows.map { row in
+        let entries = try rows.map { row in
             let (part, salt, bytes) = try row.decode((Int64, Int64, [UInt8]).self)
-            return Entry(
+            return HistoryEntry(
                 version: snapshot.beginning + part, salt: salt, file: 1, clientVersion: 0,
                 originTime: snapshot.originTime, audience: nil, bytes: bytes)
         }
+        return HistoryPart(after: try rows.first?.decode(3), entries)
     }
 
-    /// The secret of a version as a client file has it; `nil` if it has no such version.
-    func salt(of version: Int64, for file: File, in key: PartitionKey) async throws -> Int64? {
-        guard let snapshot = file.snapshot, version <= snapshot.version else {
-            return try await salt(of: version, in: key)
-        }
-        return try await client.query(
+    /// The secrets of versions as a client file has them; those that it doesn't have are left out.
+    func salts(of versions: [Int64], for file: ClientFile, in key: PartitionKey) async throws -> [Int64: Int64] {
+        if versions.isEmpty { return [:] }
+        let snapshot = file.snapshot
+        let rows = try await client.query(
             """
-            select salt from partita.realm_snapshot_parts
-            where app = $1 and partition = $2 and snapshot = $3 and part = $4
-            """, Self.place(key) + [.int(snapshot.version), .int(version - snapshot.beginning)]
-        ).first?.decode(0)
+            select version, salt from partita.realm_history
+            where app = $1 and partition = $2 and version = any($3::bigint[]) and version > $4
+            union all
+            select part + $5, salt from partita.realm_snapshot_parts
+            where app = $1 and partition = $2 and snapshot = $4 and part + $5 = any($3::bigint[])
+            """,
+            Self.place(key) + [
+                .int8Array(versions), .int(snapshot?.version ?? 0), .int(snapshot?.beginning ?? 0),
+            ])
+        return Dictionary(try rows.map { try $0.decode((Int64, Int64).self) }) { first, _ in first }
     }
 }

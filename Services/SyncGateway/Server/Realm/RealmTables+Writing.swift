@@ -12,50 +12,17 @@ extension RealmTables {
             """, Self.place(key))
     }
 
-    /// What a transaction adds to a history.
-    struct Addition: Sendable {
-        /// Whether what there was is removed first, with the clients' files. The numbers go on.
-        var isReset = false
-        var entries: [Entry] = []
-        /// Objects as they are then; `nil` for those that are gone.
-        var objects: [ObjectKey: Document?] = [:]
-        var files: [FileChange] = []
-        /// What the history is then; `nil` if it has taken in no more changes of documents, and has the same classes.
-        var absorbed: Standing?
-        /// What the transaction writes to documents, if it does.
-        var writes: Writes?
-    }
-
-    /// What becomes of a client file.
-    struct FileChange: Sendable {
-        let file: File
-        /// The client version that it must still have.
-        let formerClientVersion: Int64
-        /// New forms of entries, as the client has them.
-        let reciprocals: [UInt64: [UInt8]]
-    }
-
-    /// Writes of documents as they are in the history then.
-    struct Writes: Sendable {
-        /// Who must be allowed to write.
-        let users: [String]
-        /// The documents that are written: their collections and keys.
-        let collections: [String]
-        let ids: [String]
-        /// The revision up to which the history had the changes of documents. If nobody else has changed any since, it has these, too.
-        let since: Revision
-    }
-
     /// The user may not write in the partition.
     struct Forbidden: Error {}
 
     /// - Parameters:
-    ///   - former: What the history must still be: its version, and that of the app.
+    ///   - former: What the history must still be: its version with its secret, and the version of the app.
     /// - Returns: the revision up to which the history has the changes of documents then.
     /// - Throws: ``RealmRefusal/busy`` if it has another one; ``Forbidden``.
     @discardableResult
     func add(
-        _ addition: Addition, to key: PartitionKey, from former: Standing, in transaction: PostgresTransaction
+        _ addition: HistoryAddition, to key: PartitionKey, from former: HistoryStanding,
+        in transaction: PostgresTransaction
     ) async throws -> Revision {
         let place = Self.place(key), version = addition.entries.last?.version ?? former.version,
             absorbed = addition.absorbed
@@ -73,7 +40,12 @@ extension RealmTables {
                                 select count(*) from partita.changes c
                                 where c.app = r.app and c.partition = r.partition and c.epoch = $9::int
                                     and c.revision > $10::bigint and c.xmin = pg_current_xact_id()::xid)), revision)
-                    where app = $1 and partition = $2 and version = $3 and app_version = $11 returning epoch, revision)
+                    where app = $1 and partition = $2 and version = $3 and app_version = $11
+                        -- A restored database may have another entry under the same version.
+                        and $14 = coalesce((
+                            select h.salt from partita.realm_history h
+                            where h.app = r.app and h.partition = r.partition and h.version = $3), 0)
+                    returning epoch, revision)
                 select partita.require_count(count(*), 1), max(epoch), max(revision) from moved
                 """,
                 place + [
@@ -83,7 +55,7 @@ extension RealmTables {
                     addition.writes.map { .int(Int64($0.since.epoch)) } ?? .null,
                     addition.writes.map { .int($0.since.number) } ?? .null, .int(former.appVersion),
                     absorbed.map { .int($0.appVersion) } ?? .null,
-                    absorbed.map { .text($0.collections) } ?? .null,
+                    absorbed.map { .text($0.collections) } ?? .null, .int(former.salt),
                 ])
         ]
         if addition.isReset { statements += Self.removal(place) }
@@ -105,7 +77,7 @@ extension RealmTables {
                     """
                     select partita.require_count(count(*), 0) from partita.changes c
                     join unnest($5::text[], $6::text[]) d(collection, id) on c.collection = d.collection and c._id = d.id
-                    where c.app = $1 and c.partition = $2 and c.epoch = $3 and c.revision > $4
+                    where c.app = $1 and c.partition = $2 and (c.epoch, c.revision) > ($3, $4)
                         and c.xmin <> pg_current_xact_id()::xid
                     """,
                     place + [
@@ -125,17 +97,19 @@ extension RealmTables {
         }
     }
 
-    private func insertion(of entries: [Entry], _ place: [PostgresValue]) -> PostgresStatement {
+    private func insertion(of entries: [HistoryEntry], _ place: [PostgresValue]) -> PostgresStatement {
         PostgresStatement(
             """
             insert into partita.realm_history
-                (app, partition, version, salt, file, client_version, origin_time, audience, bytes)
+                (app, partition, version, salt, file, client_version, acknowledges, origin_time, audience, bytes)
             select $1, $2, e.* from unnest(
-                $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[]) e
+                $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+                $10::bytea[]) e
             """,
             place + [
                 .int8Array(entries.map(\.version)), .int8Array(entries.map(\.salt)), .int8Array(entries.map(\.file)),
-                .int8Array(entries.map(\.clientVersion)), .int8Array(entries.map(\.originTime)),
+                .int8Array(entries.map(\.clientVersion)), .int8Array(entries.map(\.acknowledges)),
+                .int8Array(entries.map(\.originTime)),
                 .int8Array(entries.map(\.audience)), .byteaArray(entries.map(\.bytes)),
             ])
     }
@@ -168,23 +142,29 @@ extension RealmTables {
         return statements
     }
 
-    private func fileStatements(_ changes: [FileChange], _ place: [PostgresValue]) -> [PostgresStatement] {
+    private func fileStatements(_ changes: [HistoryAddition.FileChange], _ place: [PostgresValue])
+        -> [PostgresStatement]
+    {
         if changes.isEmpty { return [] }
         var statements = [
             PostgresStatement(
                 """
                 with moved as (
                     update partita.realm_files f
-                    set client_version = c.client_version, upload_base = c.upload_base, seen_at = now()
-                    from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-                        c(file, client_version, upload_base, former)
-                    where f.app = $1 and f.partition = $2 and f.file = c.file and f.client_version = c.former returning 1)
+                    set client_version = c.client_version, upload_base = c.upload_base, uploaded = c.uploaded,
+                        acknowledged = c.acknowledged, seen_at = now()
+                    from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])
+                        c(file, client_version, upload_base, former, salt, uploaded, acknowledged)
+                    where f.app = $1 and f.partition = $2 and f.file = c.file and f.client_version = c.former
+                        and f.salt = c.salt
+                    returning 1)
                 select partita.require_count(count(*), $7) from moved
                 """,
                 place + [
                     .int8Array(changes.map(\.file.number)), .int8Array(changes.map(\.file.clientVersion)),
                     .int8Array(changes.map(\.file.uploadBase)), .int8Array(changes.map(\.formerClientVersion)),
-                    .int(Int64(changes.count)),
+                    .int(Int64(changes.count)), .int8Array(changes.map(\.file.salt)),
+                    .int8Array(changes.map(\.file.uploaded)), .int8Array(changes.map(\.file.acknowledged)),
                 ])
         ]
         let forms = changes.flatMap { change in
@@ -221,8 +201,8 @@ extension RealmTables {
 
     /// Gives a number and a secret to a new client file.
     /// - Throws: ``RealmRefusal/tooManyFiles``.
-    func makeFile(of user: String, in key: PartitionKey) async throws -> File {
-        let salt = Entry.salt()
+    func makeFile(of user: String, in key: PartitionKey) async throws -> ClientFile {
+        let salt = HistoryEntry.salt()
         let rows = try await client.query(
             """
             with numbered as (
@@ -236,23 +216,24 @@ extension RealmTables {
             select $1, $2, file, $3, $4 from numbered returning file
             """, Self.place(key) + [.int(salt), .text(user), .int(Self.filesPerHour)])
         guard let number: Int64 = try rows.first?.decode(0) else { throw RealmRefusal.tooManyFiles }
-        return File(number: number, salt: salt, user: user, clientVersion: 0, uploadBase: 0, base: 0)
+        return ClientFile(number: number, salt: salt, user: user, clientVersion: 0, uploadBase: 0, base: 0)
     }
 
-    /// Notes how far a client is: reciprocal forms up to the version up to which it has the history aren't needed any more.
-    func note(_ progress: RealmUpload.Progress, of file: Int64, in key: PartitionKey) async throws {
+    /// Notes up to which version a client has the history: reciprocal forms up to there aren't needed any more.
+    func note(_ version: Int64, of file: ClientFile, in key: PartitionKey) async throws {
+        let values = Self.place(key) + [.int(file.number), .int(version), .int(file.salt)]
         _ = try await client.pipeline([
             PostgresStatement(
                 """
-                update partita.realm_files set base = greatest(base, $4), upload_base = greatest(upload_base, $4),
-                    client_version = greatest(client_version, $5), seen_at = now()
-                where app = $1 and partition = $2 and file = $3
-                """, Self.place(key) + [.int(file), .int(progress.serverVersion), .int(progress.clientVersion)]),
+                update partita.realm_files set base = greatest(base, $4), seen_at = now()
+                where app = $1 and partition = $2 and file = $3 and salt = $5
+                """, values),
             PostgresStatement(
                 """
-                delete from partita.realm_reciprocals
-                where app = $1 and partition = $2 and file = $3 and version <= $4
-                """, Self.place(key) + [.int(file), .int(progress.serverVersion)]),
+                delete from partita.realm_reciprocals r using partita.realm_files f
+                where r.app = $1 and r.partition = $2 and r.file = $3 and r.version <= $4
+                    and f.app = $1 and f.partition = $2 and f.file = $3 and f.salt = $5
+                """, values),
         ])
     }
 }

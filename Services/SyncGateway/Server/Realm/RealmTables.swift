@@ -10,125 +10,55 @@ struct RealmTables: Sendable {
         files: [
             (1, "realm", PackageResources._001_realm_sql),
             (2, "realm_versions", PackageResources._002_realm_versions_sql),
+            (3, "realm_acknowledged", PackageResources._003_realm_acknowledged_sql),
         ])
 
     let client: PostgresClient
 
-    /// What is known of a partition's history.
-    struct Standing: Sendable {
-        /// The newest version; 0 when there is no history yet.
-        var version: Int64
-        /// The version after which all entries are there: clients that have less begin anew, but for those that have a snapshot.
-        var base: Int64
-        /// The revision up to which changes of documents are in it.
-        var revision: Revision
-        /// The changeset that makes its classes.
-        var schema: [UInt8]
-        /// The version of the app that it was brought up to.
-        var appVersion: Int64
-        /// The collections whose changes of documents it has, as a JSON array in the order of their bytes.
-        var collections: String
-
-        /// A history without anything.
-        static let empty = Standing(
-            version: 0, base: 0, revision: EpochHistory.beginning, schema: [], appVersion: 0, collections: "[]")
-    }
-
-    /// A client file: a copy of a partition on a device.
-    struct File: Sendable {
-        let number: Int64
-        let salt: Int64
-        let user: String
-        /// The client's newest version in the history, and the history's version that it is based on.
-        var clientVersion: Int64
-        var uploadBase: Int64
-        /// The version up to which the client has the history.
-        var base: Int64
-        /// The version of the snapshot with which it began; 0 if that was the first entry.
-        var begun: Int64 = 0
-        /// That snapshot, as long as it is there.
-        var snapshot: RealmSnapshot?
-
-        /// Whether the client can begin: also once more, if it hasn't got anything yet.
-        func canBegin(in standing: Standing) -> Bool {
-            begun == 0 ? base <= standing.base : snapshot(in: standing) != nil && base < begun
-        }
-
-        /// The version with which the client begins.
-        func beginning(of standing: Standing) -> Int64 { snapshot(in: standing)?.beginning ?? standing.base }
-
-        /// Whether what the client has up to a version is followed by what there is.
-        func canContinue(after version: Int64, in standing: Standing) -> Bool {
-            version >= beginning(of: standing) && (version >= standing.base || snapshot(in: standing) != nil)
-        }
-
-        /// A snapshot of what there was before the history began anew isn't one of it.
-        private func snapshot(in standing: Standing) -> RealmSnapshot? {
-            snapshot.flatMap { $0.version >= standing.base ? $0 : nil }
-        }
-    }
-
-    /// A changeset of the history.
-    struct Entry: Sendable {
-        var version: Int64
-        var salt: Int64
-        var file: Int64
-        var clientVersion: Int64
-        var originTime: Int64
-        /// The only client file that gets it.
-        var audience: Int64?
-        var bytes: [UInt8]
-
-        /// As a client sees it.
-        func seen(by file: Int64) -> ServerHistory.Entry {
-            let isHidden = audience.map { $0 != file } ?? false
-            return ServerHistory.Entry(
-                fileIdent: UInt64(self.file), clientVersion: UInt64(clientVersion),
-                originTimestamp: UInt64(max(0, originTime)), bytes: isHidden ? [] : bytes)
-        }
-
-        static func salt() -> Int64 { Int64.random(in: 1...Int64.max) }
-    }
-
     // MARK: Reading
 
     /// The history's standing, if there is one, and the partition's head.
-    func standing(of key: PartitionKey) async throws -> (standing: Standing?, head: Revision) {
+    func standing(of key: PartitionKey) async throws -> (standing: HistoryStanding?, head: Revision) {
         let rows = try await client.query(
             """
-            select r.version, r.base, r.epoch, r.revision, r.schema, r.app_version, r.collections, coalesce(p.epoch, partita.current_epoch()), coalesce(p.head, 0)
+            select r.version, coalesce(h.salt, 0), r.base, r.epoch, r.revision, r.schema, r.app_version, r.collections, coalesce(p.epoch, partita.current_epoch()), coalesce(p.head, 0)
             from (values (1)) one left join partita.realm_partitions r on r.app = $1 and r.partition = $2
+            left join partita.realm_history h on h.app = r.app and h.partition = r.partition and h.version = r.version
             left join partita.partitions p on p.app = $1 and p.partition = $2
             """, Self.place(key))
         guard let row = rows.first else { throw PostgresError(.decoding, "a partition's standing was not returned") }
-        let (version, base, epoch, revision, schema, appVersion, collections, headEpoch, head) = try row.decode(
-            (Int64?, Int64?, Int32?, Int64?, [UInt8]?, Int64?, String?, Int32, Int64).self)
-        var standing: Standing?
+        let (version, salt, base, epoch, revision, schema, appVersion, collections, headEpoch, head) = try row.decode(
+            (Int64?, Int64, Int64?, Int32?, Int64?, [UInt8]?, Int64?, String?, Int32, Int64).self)
+        var standing: HistoryStanding?
         if let version, let base, let epoch, let revision, let schema, let appVersion, let collections {
-            standing = Standing(
-                version: version, base: base, revision: Revision(epoch: epoch, number: revision), schema: schema,
+            standing = HistoryStanding(
+                version: version, salt: salt, base: base, revision: Revision(epoch: epoch, number: revision),
+                schema: schema,
                 appVersion: appVersion, collections: collections)
         }
         return (standing, Revision(epoch: headEpoch, number: head))
     }
 
-    func file(_ number: Int64, of key: PartitionKey) async throws -> File? {
+    func file(_ number: Int64, of key: PartitionKey) async throws -> ClientFile? {
         let rows = try await client.query(
             """
-            select f.salt, f.user_id, f.client_version, f.upload_base, f.base, f.snapshot, s.version, s.parts, s.origin_time
+            select f.salt, f.user_id, f.client_version, f.upload_base, f.uploaded, f.acknowledged, f.base, f.snapshot, s.version, s.parts, s.origin_time
             from partita.realm_files f left join partita.realm_snapshots s
             on s.app = f.app and s.partition = f.partition and s.version = f.snapshot
             where f.app = $1 and f.partition = $2 and f.file = $3
             """, Self.place(key) + [.int(number)])
         return try rows.first.map { row in
-            let (salt, user, clientVersion, uploadBase, base, begun, version, parts, time) = try row.decode(
-                (Int64, String, Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?).self)
-            var file = File(
+            let (salt, user, clientVersion, uploadBase, uploaded, acknowledged, base, begun, version, parts, time) =
+                try row.decode(
+                    (Int64, String, Int64, Int64, Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?).self)
+            var file = ClientFile(
                 number: number, salt: salt, user: user, clientVersion: clientVersion, uploadBase: uploadBase, base: base
             )
+            file.uploaded = uploaded
+            file.acknowledged = acknowledged
             file.begun = begun ?? 0
             if let version, let parts, let time {
-                file.snapshot = RealmSnapshot(version: version, parts: parts, originTime: time)
+                file.snapshot = HistorySnapshot(version: version, parts: parts, originTime: time)
             }
             return file
         }
@@ -136,28 +66,32 @@ struct RealmTables: Sendable {
 
     /// The entries after a version, in their order.
     /// - Parameter bytes: Where the part ends; it has at least one entry, if there is any.
-    func entries(of key: PartitionKey, after version: Int64, bytes: Int = .max) async throws -> [Entry] {
+    func entries(of key: PartitionKey, after version: Int64, bytes: Int = .max) async throws -> HistoryPart {
         let rows = try await client.query(
             """
-            select version, salt, file, client_version, origin_time, audience, bytes from (
+            select version, salt, file, client_version, acknowledges, origin_time, audience, bytes,
+                (select salt from partita.realm_history where app = $1 and partition = $2 and version = $3) from (
                 select *, sum(length(bytes)) over (order by version) - length(bytes) as before from partita.realm_history
                 where app = $1 and partition = $2 and version > $3) h
             where before < $4 order by version
             """, Self.place(key) + [.int(version), .int(Int64(bytes))])
-        return try rows.map { row in
-            let (version, salt, file, clientVersion, time, audience, bytes) = try row.decode(
-                (Int64, Int64, Int64, Int64, Int64, Int64?, [UInt8]).self)
-            return Entry(
-                version: version, salt: salt, file: file, clientVersion: clientVersion, originTime: time,
-                audience: audience, bytes: bytes)
+        let entries = try rows.map { row in
+            let (version, salt, file, clientVersion, acknowledges, time, audience, bytes) = try row.decode(
+                (Int64, Int64, Int64, Int64, Int64, Int64, Int64?, [UInt8]).self)
+            return HistoryEntry(
+                version: version, salt: salt, file: file, clientVersion: clientVersion,
+                acknowledges: acknowledges, originTime: time, audience: audience, bytes: bytes)
         }
+        return HistoryPart(after: try rows.first?.decode(8), entries)
     }
 
-    /// The secret of a version; `nil` if the history doesn't have it.
-    func salt(of version: Int64, in key: PartitionKey) async throws -> Int64? {
+    /// What is acknowledged with a client's newest changeset up to a version; `nil` if there is none any more.
+    func acknowledged(of file: Int64, at version: Int64, in key: PartitionKey) async throws -> Int64? {
         try await client.query(
-            "select salt from partita.realm_history where app = $1 and partition = $2 and version = $3",
-            Self.place(key) + [.int(version)]
+            """
+            select greatest(client_version, acknowledges) from partita.realm_history
+            where app = $1 and partition = $2 and version <= $3 and file = $4 order by version desc limit 1
+            """, Self.place(key) + [.int(version), .int(file)]
         ).first?.decode(0)
     }
 
@@ -175,23 +109,30 @@ struct RealmTables: Sendable {
         return reciprocals
     }
 
+    /// Objects as they are at the version of the history with a secret.
+    /// - Throws: ``RealmRefusal/busy`` if that isn't the newest version.
     func objects(
-        _ keys: some Sequence<ObjectKey>, of partition: PartitionKey
+        _ keys: some Sequence<ObjectKey>, at salt: Int64, of partition: PartitionKey
     ) async throws -> [ObjectKey: Document] {
         let keys = Array(keys)
         if keys.isEmpty { return [:] }
         let rows = try await client.query(
             """
-            select k.place, o.body from unnest($3::text[], $4::text[]) with ordinality k(class, id, place)
+            select k.place, o.body, coalesce((
+                    select h.salt from partita.realm_partitions r
+                    join partita.realm_history h on h.app = r.app and h.partition = r.partition and h.version = r.version
+                    where r.app = $1 and r.partition = $2), 0)
+            from unnest($3::text[], $4::text[]) with ordinality k(class, id, place)
             -- Laterally, so that each is looked up by its key: without statistics Postgres would read the whole partition instead.
-            cross join lateral (
+            left join lateral (
                 select body from partita.realm_objects
-                where app = $1 and partition = $2 and class = k.class and id = k.id limit 1) o
+                where app = $1 and partition = $2 and class = k.class and id = k.id limit 1) o on true
             """, Self.place(partition) + [.textArray(keys.map(\.table)), .textArray(keys.map(\.idText))])
         var objects: [ObjectKey: Document] = [:]
         for row in rows {
-            let (place, body) = try row.decode((Int, String).self)
-            objects[keys[place - 1]] = try ExtendedJSON.parseDocument(body)
+            let (place, body, found) = try row.decode((Int, String?, Int64).self)
+            guard found == salt else { throw RealmRefusal.busy }
+            if let body { objects[keys[place - 1]] = try ExtendedJSON.parseDocument(body) }
         }
         return objects
     }
@@ -208,15 +149,4 @@ struct RealmTables: Sendable {
     }
 
     static func place(_ key: PartitionKey) -> [PostgresValue] { [.text(key.app), .text(key.partition.text)] }
-}
-
-extension ObjectKey {
-    /// The primary key as documents' tables have it.
-    var idText: String { id.value.idText ?? "" }
-
-    /// By which objects are put in order.
-    var place: String { "\(table) \(idText)" }
-
-    /// Whether Postgres can store the key.
-    var isStorable: Bool { !place.utf8.contains(0) }
 }

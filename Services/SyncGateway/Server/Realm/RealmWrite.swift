@@ -4,32 +4,13 @@ import RealmSync
 
 /// The write of a document that follows from a client's changeset.
 struct RealmWrite: Sendable {
-    /// Where an app's Realm clients write.
-    struct Target: Sendable {
-        let database: String
-        let collections: [ExactText: String]
-        let partitionKey: String
-        let partition: Value
-
-        init(_ deployed: RealmClasses.Deployed, _ partition: Partition) {
-            database = deployed.database
-            collections = deployed.synced.collections
-            partitionKey = deployed.partitionKey
-            self.partition = partition.value ?? .null
-        }
-
-        /// Whether an object's property for the partition key, if its class has one, has the partition's value. One that has the
-        /// initial value of its type wasn't set.
-        func admits(_ object: Document?) -> Bool { object?[partitionKey].map { $0 == partition } ?? true }
-    }
-
-    private let target: Target
+    private let target: UploadTarget
     let collection: String
     let id: Value
     private let write: DocumentWrite
 
     /// - Returns: `nil` if the class is no collection's. Such a write is refused before.
-    init?(_ write: DocumentWrite, of key: ObjectKey, _ target: Target) {
+    init?(_ write: DocumentWrite, of key: ObjectKey, _ target: UploadTarget) {
         guard let collection = target.collections[ExactText(key.table)] else { return nil }
         self.target = target
         self.collection = collection
@@ -76,5 +57,14 @@ struct RealmWrite: Sendable {
         if update.isEmpty { return }
         // If the document has gone meanwhile, the history will follow it.
         _ = try await documents(in: session).updateOne(filter, .document(update))
+    }
+}
+
+extension PlannedUploads {
+    /// The writes of the documents. All gateways have them in the same order, so that they don't wait for each other in a circle.
+    func writes(_ schema: ObjectSchema, _ target: UploadTarget) -> [RealmWrite] {
+        objects.sorted { ByteOrder.compare($0.key.place, $1.key.place) < 0 }.compactMap { key, change in
+            schema.write(key, from: change.former, to: change.object).flatMap { RealmWrite($0, of: key, target) }
+        }
     }
 }

@@ -2,8 +2,6 @@ import DocumentModel
 import SyncEngine
 
 extension Changeset {
-    /// The bytes that a value takes in memory besides its text, about.
-    static let valueBytes = 48
     /// As how many values an operation counts besides those of its documents.
     private static let operationValues = 4
 
@@ -18,28 +16,15 @@ extension Changeset {
             case .delete: count + Self.operationValues
             }
         }
-        return max(text, values * Self.valueBytes)
+        return max(text, values * Value.memoryBytes)
     }
 }
 
 extension Document {
-    /// The bytes that it takes in memory, about, with its texts and binaries.
-    var memory: Int { fields.reduce(Changeset.valueBytes) { $0 + $1.key.utf8.count + $1.value.memory } }
-
     fileprivate var valueCount: Int { fields.reduce(1) { $0 + $1.value.valueCount } }
 }
 
 extension Value {
-    fileprivate var memory: Int {
-        switch self {
-        case .document(let document): document.memory
-        case .array(let items): items.reduce(Changeset.valueBytes) { $0 + $1.memory }
-        case .string(let text): Changeset.valueBytes + text.utf8.count
-        case .binary(let binary): Changeset.valueBytes + binary.bytes.count
-        default: Changeset.valueBytes
-        }
-    }
-
     fileprivate var valueCount: Int {
         switch self {
         case .document(let document): document.valueCount

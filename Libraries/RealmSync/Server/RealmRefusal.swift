@@ -1,7 +1,5 @@
-import RealmSync
-
 /// Why something of a Realm client isn't taken.
-enum RealmRefusal: Error {
+package enum RealmRefusal: Error {
     /// The app doesn't sync, or isn't deployed.
     case notSynced
     /// Another gateway changes the history.
@@ -13,8 +11,12 @@ enum RealmRefusal: Error {
     /// The client's classes aren't the app's.
     case schema(String)
 
+    /// What the client has isn't a state of this history: the database was restored, for instance.
+    static let anotherHistory = RealmRefusal.reset(
+        .divergingHistories, "the client has another history than the server")
+
     /// The error that a session of the client ends with.
-    var error: SessionError {
+    package var error: SessionError {
         switch self {
         case .notSynced:
             SessionError(.otherSessionError, "the app's sync is off", action: .transient, triesAgain: true)

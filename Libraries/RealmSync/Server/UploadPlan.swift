@@ -1,0 +1,171 @@
+package import DocumentModel
+
+/// What an upload of a Realm client does to the history and to documents, before it is done.
+package struct UploadPlan: Sendable {
+    /// The version of the history on which it is based.
+    let formerVersion: Int64
+    let user: String
+    private(set) var file: ClientFile
+    private(set) var entries: [HistoryEntry] = []
+    /// The objects that it changes: as they were, and as they become.
+    private(set) var objects: [ObjectKey: (former: Document?, object: Document?)] = [:]
+    private let formerClientVersion: Int64
+    /// New forms of the history's entries, as the client has them.
+    private let reciprocals: [UInt64: [UInt8]]
+    private(set) var refused: [SessionError.CompensatingWrite] = []
+    /// The time that the merge and its application took.
+    package var work = Duration.zero
+
+    private let schema: ObjectSchema
+    private let target: UploadTarget
+    /// The objects as the client has them, and as they are without the writes that are refused.
+    private var seen: PartitionObjects
+    private var truth: PartitionObjects
+    private var refusedKeys: Set<ObjectKey> = []
+
+    /// - Parameters:
+    ///   - merge: The upload, merged.
+    ///   - stored: The objects that the merge needs.
+    ///   - schema: The classes of the history.
+    ///   - target: Where the documents are.
+    ///   - refusal: Why all changesets are refused; `nil` if they aren't.
+    ///   - now: Milliseconds since 2015.
+    /// - Throws: ``RealmRefusal``.
+    package init(
+        _ merge: UploadMerge, to stored: [ObjectKey: Document], _ schema: ObjectSchema, _ target: UploadTarget,
+        refusal: String?, at now: Int64
+    ) throws {
+        let keys = merge.keys
+        formerVersion = merge.planned.version
+        user = merge.upload.user
+        file = merge.file
+        formerClientVersion = merge.file.clientVersion
+        reciprocals = merge.reciprocals
+        self.schema = schema
+        self.target = target
+        var stored = stored
+        for key in keys { if let change = merge.planned.objects[key] { stored[key] = change.object } }
+        seen = PartitionObjects(schema: schema, objects: stored)
+        truth = seen
+        for (entry, changeset, keys) in merge.merged { try add(entry, changeset, keys, refusal) }
+        if let last = entries.indices.last {
+            file.uploaded = entries[last].version
+            entries[last].acknowledges = merge.upload.scanned
+        }
+        undoRefused(at: now)
+        setPartitionKeys(of: keys, at: now)
+        for (changeset, key) in merge.additions where refusedKeys.isDisjoint(with: key) {
+            addAgain(changeset, at: now)
+        }
+        for key in keys {
+            let object = truth.objects[key], former = stored[key]
+            let isSame = object.map { object in former.map { object.isIdentical(to: $0) } ?? false } ?? (former == nil)
+            if !isSame { objects[key] = (former, object) }
+        }
+        guard let last = merge.changesets.last else { return }
+        file.clientVersion = max(Int64(last.clientVersion), merge.upload.scanned)
+        file.acknowledged = merge.upload.acknowledged
+        file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), merge.upload.reached)
+    }
+
+    /// What becomes of the client's file.
+    var fileChange: HistoryAddition.FileChange {
+        HistoryAddition.FileChange(file: file, formerClientVersion: formerClientVersion, reciprocals: reciprocals)
+    }
+
+    private var nextVersion: Int64 { (entries.last?.version ?? formerVersion) + 1 }
+
+    private mutating func add(
+        _ entry: ServerHistory.Entry, _ changeset: Changeset, _ keys: Set<ObjectKey>, _ given: String?
+    ) throws {
+        if changeset.erasesSchema { throw RealmRefusal.schema("classes and properties can't be erased") }
+        if let name = changeset.asymmetricClass {
+            throw RealmRefusal.schema("objects of \(name) aren't asymmetric here")
+        }
+        let unfit: String?
+        do throws(ApplyError) {
+            unfit = try changeset.unfit(in: schema)
+            try seen.apply(changeset)
+        } catch {
+            if [.schemaConflict, .unknownProperty, .unknownTable].contains(error.code) {
+                throw RealmRefusal.schema(error.message)
+            }
+            throw RealmRefusal.reset(.badChangeset, error.message)
+        }
+        if let missing = seen.schema.names(beyond: schema).first {
+            throw RealmRefusal.schema("the app's schema has no \(missing)")
+        }
+        let refusal = keys.isEmpty ? nil : given ?? unfit ?? apply(changeset, keys)
+        entries.append(
+            HistoryEntry(
+                version: nextVersion, file: Int64(entry.fileIdent),
+                clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp),
+                // The classes are in the history already.
+                bytes: keys.isEmpty || refusal != nil ? [] : entry.bytes))
+        guard let refusal else { return }
+        refusedKeys.formUnion(keys)
+        refused.append(
+            .init(
+                serverVersion: 0, rejectedClientVersion: entry.clientVersion,
+                rejected: keys.map { SessionError.RejectedObject(reason: refusal, $0) }))
+    }
+
+    /// Applies a changeset to the objects that count.
+    /// - Returns: why it is refused; `nil` if it isn't.
+    private mutating func apply(_ changeset: Changeset, _ keys: Set<ObjectKey>) -> String? {
+        var next = seen
+        if !refusedKeys.isEmpty {
+            next = truth
+            do throws(ApplyError) {
+                try next.apply(changeset)
+            } catch {
+                return "it depends on a write that was refused"
+            }
+        }
+        for key in keys {
+            guard target.collections[ExactText(key.table)] != nil else {
+                return "objects of the class \(key.table) don't sync any more"
+            }
+            guard key.isStorable else { return "the primary key has a character U+0000" }
+            guard target.admits(next.objects[key]) else { return "the object has the key of another partition" }
+        }
+        truth = next
+        return nil
+    }
+
+    /// Appends what sets the partition key of objects that a client has made without it: their documents have it.
+    private mutating func setPartitionKeys(of keys: Set<ObjectKey>, at time: Int64) {
+        let changes = keys.compactMap { key -> (key: ObjectKey, object: Document?)? in
+            guard let object = truth.objects[key], object[target.partitionKey] == nil else { return nil }
+            return schema.object(object, of: key.table, setting: target.partitionKey, to: target.partition).map {
+                (key, $0)
+            }
+        }
+        if changes.isEmpty { return }
+        append(truth.change(changes), at: time, for: nil)
+    }
+
+    /// Appends an addition to a number, unless there is no such number any more.
+    private mutating func addAgain(_ changeset: Changeset, at time: Int64) {
+        var next = truth
+        do throws(ApplyError) { try next.apply(changeset) } catch { return }
+        truth = next
+        append(changeset, at: time, for: nil)
+    }
+
+    /// Appends a change of the server.
+    /// - Parameter audience: The only client file that gets it; `nil` for all.
+    private mutating func append(_ changeset: Changeset, at time: Int64, for audience: Int64?) {
+        entries.append(HistoryEntry(changeset, version: nextVersion, time: time, audience: audience))
+    }
+
+    /// Appends what brings the client's objects back to what they are.
+    private mutating func undoRefused(at time: Int64) {
+        if refusedKeys.isEmpty { return }
+        let version = nextVersion
+        var client = seen
+        let changeset = client.change(refusedKeys.map { ($0, truth.objects[$0]) })
+        append(changeset, at: time, for: file.number)
+        for index in refused.indices { refused[index].serverVersion = UInt64(version) }
+    }
+}
