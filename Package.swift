@@ -298,10 +298,17 @@ let testTargets: [Target] = [
     .target(
         name: "RealmMessages", dependencies: ["DocumentModel"], path: "Tests/RealmMessages", swiftSettings: settings),
     .target(
+        name: "RealmClientModel", dependencies: ["DocumentModel", "RealmMessages", "RealmSync"],
+        path: "Tests/RealmClientModel", swiftSettings: settings),
+    .target(
         name: "RealmTestClient",
-        dependencies: ["DocumentModel", "EventLoop", "RealmMessages", "RealmSync", "WebSocket"],
+        dependencies: ["DocumentModel", "EventLoop", "RealmClientModel", "RealmMessages", "RealmSync", "WebSocket"],
         path: "Tests/RealmTestClient", swiftSettings: settings),
-    tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSync", "SyncEngine", "Vectors"]),
+    .target(
+        name: "RealmSimulation",
+        dependencies: ["DocumentModel", "RealmClientModel", "RealmMessages", "RealmSync", "SyncEngine"],
+        path: "Tests/RealmSimulation", swiftSettings: settings),
+    tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSimulation", "RealmSync", "SyncEngine", "Vectors"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
@@ -404,7 +411,8 @@ let testTargets: [Target] = [
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "Kafka",
             "Lifecycle", "Logging",
-            "Metrics", "Postgres", "Presence", "RealmMessages", "RealmSync", "RealmTestClient", "Redis",
+            "Metrics", "Postgres", "Presence", "RealmClientModel", "RealmMessages", "RealmSync", "RealmTestClient",
+            "Redis",
             "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),

@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Logging
 import Postgres
+import RealmClientModel
 import RealmSync
 import RealmTestClient
 import SyncEngine
@@ -22,7 +23,7 @@ final class RealmWorld {
     private var clients: [RealmClient] = []
     /// What all have added to the counter, the server as well.
     private var added: Int64 = 0
-    private let visits: ObjectKey
+    private let edits: RandomEdits
 
     init(_ fixture: GatewayFixture, ports: [Int], app: String, seed: UInt64) async throws {
         self.fixture = fixture
@@ -30,14 +31,16 @@ final class RealmWorld {
         self.app = app
         random = SeededGenerator(seed: seed)
         partition = Partition(text: "s:\(ObjectId().hexString)")
-        visits = ObjectKey(table: "Person", id: .string(ExactText("visits \(partition.text)")))
+        // Boxes have numbers, which are the same in all partitions of an app.
+        let boxes = partition.text.utf8.reduce(0) { ($0 &* 31 &+ Int64($1)) & 0x3FF_FFFF } << 4
+        edits = RandomEdits(visits: "visits \(partition.text)", boxes: boxes)
         let logger = Logger(label: "realm-world")
         hub = RealmHub(
             store: fixture.store, apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger),
             logger: logger)
         for user in Self.users { try await fixture.grant(.write, to: user, in: partition, app: app) }
         for _ in Self.users { try await addClient() }
-        try clients[0].write((visits, ["visits": .int64(0)]))
+        try clients[0].write((edits.visits, ["visits": .int64(0)]))
         try await clients[0].upload()
         for client in clients { try await client.catchUp() }
     }
@@ -92,65 +95,19 @@ final class RealmWorld {
         do { try await history.makeSnapshot() } catch let error as PostgresError where error.isUniqueViolation {}
     }
 
-    private func key() -> ObjectKey { ObjectKey(table: "Box", id: .int(Int64(boxes + number(0..<4)))) }
-
-    /// Boxes have numbers, which are the same in all partitions of an app.
-    private lazy var boxes = Int(partition.text.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0x3FF_FFFF }) << 4
-
     private func change(_ client: RealmClient) throws {
-        client.advanceClock(by: UInt64(number(0..<2000)))
-        let key = key()
-        guard var object = client.objects.objects[key] else {
-            return try client.write((key, ["li": [1, 2, 3], "si": [1], "di": ["a": 1]]))
-        }
-        let list = object["li"]?.arrayValue ?? [], size = UInt32(list.count), n = Int64(number(0..<1000))
-        switch number(0..<12) {
-        case 0: return try client.write((key, nil))
-        case 1:
-            added += n
-            return try edit(client, visits, "visits", nil, .addInteger(n))
-        case 2: return try edit(client, key, "li", size, .arrayInsert(.int(n), priorSize: size))
-        case 3: return try edit(client, key, "li", 0, .arrayInsert(.int(n), priorSize: size))
-        case 4 where size > 0:
-            return try edit(client, key, "li", UInt32(number(0..<list.count)), .arrayErase(priorSize: size))
-        case 5 where size > 1:
-            return try edit(client, key, "li", 0, .arrayMove(to: size - 1, priorSize: size))
-        case 6 where size > 0:
-            return try edit(
-                client, key, "li", UInt32(number(0..<list.count)), .updateElement(.int(n), priorSize: size))
-        case 7: return try edit(client, key, "si", nil, .setInsert(.int(n % 5)))
-        case 8: return try edit(client, key, "si", nil, .setErase(.int(n % 5)))
-        case 9: object["di"] = ["a": .int64(n), pick(["b", "c"]): .int64(n + 1)]
-        // No collections: where one side replaces them by something else, realm-core diverges by itself (RealmSync.md).
-        case 10: object["m"] = pick([.int64(n), "text", .double(1.5), .null])
-        default: object["ls"] = .array((object["ls"]?.arrayValue ?? []) + [pick([.string("s\(n)"), .null])])
-        }
-        try client.write((key, object))
-    }
-
-    private func edit(_ client: RealmClient, _ key: ObjectKey, _ field: String, _ index: UInt32?, _ edit: Edit) throws {
-        var changeset = RealmSync.Changeset()
-        func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
-        var id = PrimaryKey.null
-        switch key.id {
-        case .int(let number): id = .int(number)
-        case .string(let text): id = .string(name(text.text))
-        default: break
-        }
-        let path = Path(
-            table: name(key.table), key: id, field: name(field), elements: index.map { [.index($0)] } ?? [])
-        changeset.instructions = [.edit(path, edit)]
-        try client.apply(changeset)
+        added += try client.edit { try edits.change(&$0, &random) }
     }
 
     private func writeDocument() async throws {
         if number(0..<3) == 0 {
             let n = Int64(number(0..<1000))
             added += n
-            _ = try await collection("Person").updateOne(["_id": visits.id.value], ["$inc": ["visits": .int64(n)]])
+            _ = try await collection("Person").updateOne(
+                ["_id": edits.visits.id.value], ["$inc": ["visits": .int64(n)]])
             return
         }
-        let boxes = collection("Box"), id = key().id.value
+        let boxes = collection("Box"), id = edits.box(&random).id.value
         let partition: Value = .string(String(partition.text.dropFirst(2)))
         guard try await boxes.findOne(["_id": id]) != nil else {
             // A client may be faster.
@@ -185,8 +142,8 @@ final class RealmWorld {
                 violations.append("clients differ: \(client.objects.objects), \(clients[0].objects.objects)")
             }
         }
-        if clients[0].objects.objects[visits]?["visits"]?.int64Value ?? 0 != added {
-            violations.append("of \(added) the counter has \(clients[0].objects.objects[visits] ?? [:])")
+        if clients[0].objects.objects[edits.visits]?["visits"]?.int64Value ?? 0 != added {
+            violations.append("of \(added) the counter has \(clients[0].objects.objects[edits.visits] ?? [:])")
         }
         let schema = clients[0].objects.schema
         var documents = PartitionObjects(schema: schema)
