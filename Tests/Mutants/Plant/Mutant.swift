@@ -11,24 +11,34 @@ struct Mutant {
 
     /// Identifies it, and says what is wrong.
     let name: String
-    /// The file, below `Libraries/SyncEngine/`.
+    /// The library that has it, whose simulation has to find it.
+    let library: String
+    /// The file.
     let file: String
     private let text: String
     /// What stands in the file exactly once, and contains the text exactly once.
     private let context: String
     private let change: Change
 
-    init(_ name: String, _ file: String, _ text: String, in context: String? = nil, becomes replacement: String) {
+    /// - Parameter file: The file, below the library's folder.
+    init(
+        _ name: String, of library: String = "SyncEngine", _ file: String, _ text: String, in context: String? = nil,
+        becomes replacement: String
+    ) {
         self.name = name
-        self.file = file
+        self.library = library
+        self.file = "Libraries/\(library)/\(file)"
         self.text = text
         self.context = context ?? text
         change = .becomes(replacement)
     }
 
-    init(_ name: String, _ file: String, omits text: String, in context: String? = nil) {
+    init(
+        _ name: String, of library: String = "SyncEngine", _ file: String, omits text: String, in context: String? = nil
+    ) {
         self.name = name
-        self.file = file
+        self.library = library
+        self.file = "Libraries/\(library)/\(file)"
         self.text = text
         self.context = context ?? text
         change = .omitted

@@ -25,7 +25,7 @@ extension Mutant {
         "hasSeen(clock) || (stamp.time, ExactText(stamp.author)) > (clock.time, ExactText(clock.author))"
 
     /// Every one of them has to be found.
-    static let all = sent + resumed + decided + merged + onDevices + granted + published
+    static let all = sent + resumed + decided + merged + onDevices + granted + published + ofRealm
 
     /// What a gateway sends.
     private static let sent = [

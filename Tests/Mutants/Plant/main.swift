@@ -33,7 +33,7 @@ func files(below folder: String) throws -> [String] {
 /// The text of a file with its mutants in it. Several may stand in one place.
 func planted(_ text: String, in path: String) throws -> String {
     var changes: [Range<String.Index>: String] = [:]
-    for (number, mutant) in Mutant.all.enumerated() where path == "Libraries/SyncEngine/\(mutant.file)" {
+    for (number, mutant) in Mutant.all.enumerated() where path == mutant.file {
         let place = try mutant.place(in: text)
         if let other = changes.keys.first(where: { $0 != place && $0.overlaps(place) }) {
             throw Failure(description: "\(mutant.name): it overlaps another one's text: \(text[other])")
@@ -52,15 +52,17 @@ func planted(_ text: String, in path: String) throws -> String {
 do {
     let names = Mutant.all.map(\.name)
     guard Set(names).count == names.count else { throw Failure(description: "two mutants have one name") }
-    let known = Set(try files(below: "Libraries/SyncEngine"))
-    if let lost = Mutant.all.first(where: { !known.contains("Libraries/SyncEngine/\($0.file)") }) {
+    let known = Set(try (files(below: "Libraries/SyncEngine") + files(below: "Libraries/RealmSync")))
+    if let lost = Mutant.all.first(where: { !known.contains($0.file) }) {
         throw Failure(description: "\(lost.name): there is no \(lost.file)")
     }
     var written: Set<String> = []
     for folder in [
         "Libraries/Texts", "Libraries/C/Cpcre2", "Libraries/DocumentModel", "Libraries/RegularExpressions",
-        "Libraries/DocumentSchema", "Libraries/QueryLanguage", "Libraries/SyncEngine", "Tests/MemoryStore",
-        "Tests/Simulation", "Tests/Mutants/Run",
+        "Libraries/DocumentSchema", "Libraries/QueryLanguage", "Libraries/SyncEngine", "Libraries/C/Czlib",
+        "Libraries/RealmSync", "Tests/MemoryStore",
+        "Tests/RealmMessages", "Tests/RealmClientModel", "Tests/RealmSimulation", "Tests/Simulation",
+        "Tests/Mutants/Run",
     ] {
         for path in try files(below: folder) {
             let text = try String(contentsOf: source.appending(path: path), encoding: .utf8)
@@ -74,7 +76,7 @@ do {
     try write(
         String(contentsOf: source.appending(path: "Tests/Mutants/Package.swift.txt"), encoding: .utf8),
         to: "Package.swift")
-    try write(names.joined(separator: "\n") + "\n", to: "names")
+    try write(Mutant.all.map { "\($0.library) \($0.name)\n" }.joined(), to: "names")
     written.insert("Libraries/DocumentModel/Planted.swift")
     // What was moved or deleted meanwhile.
     for folder in ["Libraries", "Tests"] {

@@ -1,22 +1,42 @@
-// Plays histories until one breaks a rule. Arguments: the number of seeds of each scenario; `--explain` to shrink and print the history.
-// Prints what was broken, and how many histories it took. Exit codes: 0 when nothing was broken, 10 when something was.
+// Plays histories until one breaks a rule. Arguments: the number of seeds of each scenario; the library whose scenarios are played,
+// `SyncEngine` or `RealmSync`, otherwise both; `--explain` to shrink and print the history. Prints what was broken, and how many
+// histories it took. Exit codes: 0 when nothing was broken, 10 when something was.
 import Glibc
+import RealmSimulation
 import Simulation
 
-let seeds = CommandLine.arguments.dropFirst().first.flatMap { UInt64($0) } ?? 1000
+let arguments = CommandLine.arguments.dropFirst()
+let seeds = arguments.first.flatMap { UInt64($0) } ?? 1000
+let libraries = ["SyncEngine", "RealmSync"].filter(arguments.contains)
 let start = ContinuousClock.now
 var count = 0
+
+/// Ends when a rule was broken.
+/// - Parameter trace: What happened in the history without the steps that don't matter.
+@MainActor func check(_ violations: [String], _ name: String, seed: UInt64, trace: () -> [String]) {
+    count += 1
+    guard let violation = violations.first else { return }
+    print("\(count) histories: \(name), seed \(seed): \(violation)")
+    if arguments.contains("--explain") { for line in trace() { print(line) } }
+    exit(10)
+}
+
 for seed in 0..<seeds {
-    for scenario in Scenario.all {
-        count += 1
+    if libraries != ["RealmSync"] {
         let history = Scenario.history(seed: seed)
-        let world = scenario.run(history)
-        guard let violation = world.violations.first else { continue }
-        print("\(count) histories: \(scenario.name), seed \(seed): \(violation)")
-        if CommandLine.arguments.contains("--explain") {
-            for line in scenario.run(scenario.shrunk(history), isTraced: true).trace { print(line) }
+        for scenario in Scenario.all {
+            check(scenario.run(history).violations, scenario.name, seed: seed) {
+                scenario.run(scenario.shrunk(history), isTraced: true).trace
+            }
         }
-        exit(10)
+    }
+    if libraries != ["SyncEngine"] {
+        let history = RealmScenario.history(seed: seed)
+        for scenario in RealmScenario.all {
+            check(scenario.run(history).violations, "Realm \(scenario.name)", seed: seed) {
+                scenario.run(scenario.shrunk(history), isTraced: true).trace
+            }
+        }
     }
 }
 
