@@ -4,8 +4,10 @@ extension ClientFrame {
     /// Reads a message: a line of words and numbers, and after it bytes whose number is in the line.
     /// - Throws: `FrameError`; its number is the one to close the connection with.
     public init(_ bytes: [UInt8], limits: FrameLimits = FrameLimits()) throws(FrameError) {
-        guard bytes.count <= limits.bytes else {
-            throw FrameError(.otherError, at: limits.bytes, "it has more than \(limits.bytes) bytes, the limit")
+        guard bytes.count <= limits.messageBytes else {
+            throw FrameError(
+                .otherError, at: limits.messageBytes, "it has more than \(limits.messageBytes) bytes, the limit",
+                isTooLarge: true)
         }
         var reader = FrameReader(bytes[...])
         let name = String(decoding: try reader.word(before: " "), as: UTF8.self)
@@ -64,7 +66,7 @@ extension UploadFrame {
         let isCompressed = try reader.flag(before: " "), start = reader
         let size = try reader.number(before: " "), compressedSize = try reader.number(before: " ")
         guard size <= limits.bytes else {
-            throw start.fault("its body has more than \(limits.bytes) bytes, the limit", .otherError)
+            throw start.fault("its body has more than \(limits.bytes) bytes, the limit", .otherError, isTooLarge: true)
         }
         progressClientVersion = try reader.number(before: " ")
         progressServerVersion = try reader.number(before: " ")

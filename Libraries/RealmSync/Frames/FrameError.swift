@@ -6,11 +6,14 @@ public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
     public let offset: Int
     /// The error in one sentence, without contents of the message.
     public let message: String
+    /// Whether the message is larger than the limit: it can't be sent, however often the client tries.
+    public let isTooLarge: Bool
 
-    public init(_ code: RealmErrorCode, at offset: Int, _ message: String) {
+    public init(_ code: RealmErrorCode, at offset: Int, _ message: String, isTooLarge: Bool = false) {
         self.code = code
         self.offset = offset
         self.message = message
+        self.isTooLarge = isTooLarge
     }
 
     public var description: String { "\(message) (\(code.rawValue) at byte \(offset))" }
@@ -18,7 +21,7 @@ public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// How much of a client's message is read.
 public struct FrameLimits: Sendable {
-    /// The most bytes of a message, and of a body once it is uncompressed.
+    /// The most bytes of a body once it is uncompressed.
     public var bytes: Int
     /// The most bytes of a partition's name.
     public var pathBytes: Int
@@ -35,4 +38,7 @@ public struct FrameLimits: Sendable {
         self.tokenBytes = tokenBytes
         self.changesets = changesets
     }
+
+    /// The most bytes of a message: of a body, or of the longest of the others, and of its line.
+    var messageBytes: Int { bytes + pathBytes + tokenBytes + 1024 }
 }

@@ -17,8 +17,8 @@ struct FrameReader {
     var isAtEnd: Bool { position == bytes.endIndex }
     private var offset: Int { position - bytes.startIndex }
 
-    func fault(_ message: String, _ code: RealmErrorCode? = nil) -> FrameError {
-        FrameError(code ?? self.code, at: offset, message)
+    func fault(_ message: String, _ code: RealmErrorCode? = nil, isTooLarge: Bool = false) -> FrameError {
+        FrameError(code ?? self.code, at: offset, message, isTooLarge: isTooLarge)
     }
 
     /// The bytes up to a separator, which follows them.

@@ -115,7 +115,9 @@ struct ClientFrameTests {
     }
 
     @Test func `a message beyond the limit is refused`() {
-        #expect(Self.refusal("mark 1 2\n", FrameLimits(bytes: 8)) == .otherError)
+        #expect(
+            Self.refusal("mark 1 2\n" + String(repeating: "3", count: 20_000), FrameLimits(bytes: 8)) == .otherError)
+        #expect(Self.refusal("upload 1 0 9 0 0 0 0\n123456789", FrameLimits(bytes: 8)) == .otherError)
         #expect(Self.refusal("bind 1 9 0 1 0\n\"room=42\"", FrameLimits(pathBytes: 8)) == .badSyntax)
         #expect(Self.refusal("bind 1 1 3 1 0\n0abc", FrameLimits(tokenBytes: 2)) == .badSyntax)
     }

@@ -23,11 +23,13 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// Whether the socket's queue may hold data of a partition, which may not leave when the lease has ended.
     private var holdsData = false
     private let socket: WebSocket
-    private let version: Int
+    let version: Int
     private var sessions: [UInt64: RealmSession] = [:]
     private var place: UserConnections.Place?
     private var isPresent = false
     private var throttle: FrameThrottle?
+    /// How often the client has said that it can't go on.
+    private var complaints = 0
     private var unanswered: UnansweredUploads
     private var tokenTimer: LoopTimer?
     private let drain: DrainWaiters
@@ -78,6 +80,9 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         tokenTimer = timer
     }
 
+    /// How many times as many sessions as allowed may be open and refused.
+    private static let refusedSessions = 10
+    private static let loggedComplaints = 10
     /// A message of a client has at most 16 MiB of changesets, and its line.
     static let maximumMessageBytes = (16 << 20) + (64 << 10)
     /// The client gets a new access token and connects again.
@@ -98,6 +103,9 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         do {
             guard opcode == .binary else { throw FrameError(.badSyntax, at: 0, "messages are binary") }
             try handle(try ClientFrame(Array(bytes)))
+        } catch let error as FrameError where error.isTooLarge {
+            // The client resets, as with Atlas: it would send the same again for ever.
+            socket.close(.messageTooBig, reason: error.message)
         } catch let error as FrameError {
             fail(error.code, error.message)
         } catch {
@@ -111,13 +119,13 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
             guard bind.session > 0, sessions[bind.session] == nil else {
                 throw FrameError(.reuseOfSessionIdent, at: 0, "the session's number is in use")
             }
-            guard sessions.count < context.limits.subscriptions else {
-                throw FrameError(
-                    .otherError, at: 0, "a connection has at most \(context.limits.subscriptions) sessions")
+            let limit = context.limits.subscriptions
+            guard sessions.count < Self.refusedSessions * limit else {
+                throw FrameError(.otherError, at: 0, "the connection has too many sessions")
             }
-            let session = RealmSession(bind, connection: self)
+            let isAllowed = sessions.values.count { !$0.isOver } < limit, session = RealmSession(bind, connection: self)
             sessions[bind.session] = session
-            session.start()
+            if isAllowed { session.start() } else { session.refuse("a connection has at most \(limit) sessions") }
         case .ident(let ident): try session(ident.session).identify(ident)
         case .upload(let upload): try session(upload.session).upload(upload)
         case .mark(let number, let request): try session(number).mark(request)
@@ -126,8 +134,9 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
             sessions[number] = nil
         case .ping(let timestamp, _): send(.pong(timestamp: timestamp))
         case .error(let number, let code, let json):
-            context.logger.notice(
-                "a Realm client can't go on",
+            complaints += 1
+            context.logger.log(
+                level: complaints <= Self.loggedComplaints ? .notice : .debug, "a Realm client can't go on",
                 metadata: [
                     "connection.id": "\(id)", "error.code": "\(code)",
                     "error": "\(String(decoding: json.prefix(1000), as: UTF8.self))",
@@ -143,11 +152,9 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         return session
     }
 
-    /// - Parameter bodies: What was compressed for others.
-    func send(_ frame: ServerFrame, sharing bodies: SharedBodies? = nil) {
-        guard let bytes = frame.encoded(version: version, deflate: bodies?.deflate ?? ZlibStream.deflate) else {
-            return
-        }
+    /// - Parameter deflate: Compresses to a zlib stream (RFC 1950).
+    func send(_ frame: ServerFrame, deflate: ([UInt8]) -> [UInt8]? = ZlibStream.deflate) {
+        guard let bytes = frame.encoded(version: version, deflate: deflate) else { return }
         if case .download = frame { holdsData = true }
         socket.send(WebSocketFrame(.binary, bytes))
         if socket.queuedBytes == 0 { holdsData = false }

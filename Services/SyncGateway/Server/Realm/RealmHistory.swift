@@ -19,6 +19,7 @@ final class RealmHistory: Sendable {
     let logger: Logger
     /// One snapshot at a time of all partitions.
     let snapshots: FairGate<ExactText>
+    private let compressions: FairGate<ExactText>
     let bodies = SharedBodies()
     let view = Locked(HistoryView())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
@@ -30,11 +31,12 @@ final class RealmHistory: Sendable {
 
     init(
         key: PartitionKey, store: DocumentStore, classes: RealmClasses, merges: FairGate<ExactText>,
-        snapshots: FairGate<ExactText>, logger: Logger
+        snapshots: FairGate<ExactText>, compressions: FairGate<ExactText>, logger: Logger
     ) {
         self.key = key
         self.merges = merges
         self.snapshots = snapshots
+        self.compressions = compressions
         self.store = store
         self.classes = classes
         self.logger = logger
@@ -53,6 +55,21 @@ final class RealmHistory: Sendable {
         try await gate.enter(ExactText(key.partition.text), isCounted: false)
         defer { gate.leave(ExactText(key.partition.text)) }
         return try await body()
+    }
+
+    /// The body of a download for a user, compressed, which takes long for a large one: not on the loop, which serves others.
+    func body(of download: DownloadFrame, version: Int, for user: String) async throws -> SharedBodies.Body? {
+        try await compressions.enter(ExactText(key.app), member: ExactText(user), isCounted: false)
+        defer { compressions.leave(ExactText(key.app), member: ExactText(user)) }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) {
+            var body: SharedBodies.Body?
+            _ = ServerFrame.download(download).encoded(version: version) { content in
+                let made = bodies.body(content)
+                body = made
+                return made.compressed
+            }
+            return body
+        }
     }
 
     // MARK: What others do

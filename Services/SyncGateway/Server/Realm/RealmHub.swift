@@ -30,6 +30,8 @@ final class RealmHub: Sendable {
     private let merges = FairGate<ExactText>(places: 4, waiting: 25_000)
     /// A snapshot reads all objects of a partition.
     private let snapshots = FairGate<ExactText>(places: 1, waiting: 25_000)
+    /// Large downloads are compressed one after the other, so that uploads needn't wait for many.
+    private let compressions = FairGate<ExactText>(places: 1, waiting: 25_000)
     private let state = Locked(State())
 
     init(store: DocumentStore, apps: AppDirectory, logger: Logger) {
@@ -58,7 +60,8 @@ final class RealmHub: Sendable {
 
     private func makeHistory(_ key: PartitionKey) -> RealmHistory {
         RealmHistory(
-            key: key, store: store, classes: classes, merges: merges, snapshots: snapshots, logger: logger)
+            key: key, store: store, classes: classes, merges: merges, snapshots: snapshots,
+            compressions: compressions, logger: logger)
     }
 
     /// The partition's history, for work that no session asks for.

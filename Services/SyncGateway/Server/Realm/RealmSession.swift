@@ -152,13 +152,23 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     private func fail(_ error: SessionError) { perform(machine.fail(error)) }
 
+    /// Isn't served now.
+    func refuse(_ message: String) { fail(Self.later(message)) }
+
+    var isOver: Bool { machine.isOver }
+
     // MARK: What is to be done
 
-    private func perform(_ actions: [SessionStateMachine.Action]) {
+    /// - Parameter body: That of the download among them, if it was compressed before.
+    private func perform(_ actions: [SessionStateMachine.Action], _ body: SharedBodies.Body? = nil) {
         var released = 0
         for action in actions {
             switch action {
-            case .send(let frame): connection.send(frame, sharing: history?.bodies)
+            case .send(let frame):
+                connection.send(frame) { content in
+                    if let body, body.content == content { return body.compressed }
+                    return history?.bodies.deflate(content) ?? ZlibStream.deflate(content)
+                }
             case .fail(let error): send(error)
             case .work(let work): run { [self] in try await perform(work) }
             case .enter(let file): enter(file)
@@ -240,7 +250,24 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         let standing = try await history.catchUp()
         let version = try machine.position(in: standing)
         guard let file = machine.file else { return }
-        perform(machine.read(try await history.entries(after: version, for: file), in: standing, now))
+        let part = try await history.entries(after: version, for: file)
+        let body = try await body(of: part, in: standing, history)
+        perform(machine.read(part, in: standing, now), body)
+    }
+
+    /// The bytes of changesets from which on they are compressed before they are sent.
+    private static let largeBody = 64 << 10
+
+    /// The body of the download that comes next, if it is large.
+    private func body(
+        of part: HistoryPart, in standing: HistoryStanding, _ history: RealmHistory
+    ) async throws -> SharedBodies.Body? {
+        guard part.entries.reduce(0, { $0 + $1.bytes.count }) > Self.largeBody else { return nil }
+        var copy = machine
+        for case .send(.download(let download)) in copy.read(part, in: standing, now) {
+            return try await history.body(of: download, version: connection.version, for: connection.claims.user)
+        }
+        return nil
     }
 
     // MARK: The end

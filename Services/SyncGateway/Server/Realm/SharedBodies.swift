@@ -3,7 +3,7 @@ import RealmSync
 
 /// The bodies of messages that were compressed last: many clients of a partition are sent the same.
 final class SharedBodies: Sendable {
-    private struct Body {
+    struct Body: Sendable {
         let content: [UInt8]
         /// `nil` if it can't be compressed.
         let compressed: [UInt8]?
@@ -16,14 +16,16 @@ final class SharedBodies: Sendable {
     private static let maximumBytes = 2 << 20
 
     /// Compresses to a zlib stream (RFC 1950).
-    func deflate(_ content: [UInt8]) -> [UInt8]? {
-        if content.count > Self.maximumBytes { return ZlibStream.deflate(content) }
-        if let known = bodies.withLock({ $0.first { $0.content == content } }) { return known.compressed }
-        let compressed = ZlibStream.deflate(content)
+    func deflate(_ content: [UInt8]) -> [UInt8]? { body(content).compressed }
+
+    func body(_ content: [UInt8]) -> Body {
+        if let known = bodies.withLock({ $0.first { $0.content == content } }) { return known }
+        let body = Body(content: content, compressed: ZlibStream.deflate(content))
+        if content.count > Self.maximumBytes { return body }
         bodies.withLock { bodies in
-            bodies.insert(Body(content: content, compressed: compressed), at: 0)
+            bodies.insert(body, at: 0)
             if bodies.count > Self.most { bodies.removeLast() }
         }
-        return compressed
+        return body
     }
 }
