@@ -11,7 +11,8 @@ public struct RealmScenario: Sendable {
     let mishaps: [Mishap]
     /// What has to happen often, or the scenario proves nothing.
     public let expected: [RealmSimulation.Event]
-    /// Whether every addition to the counter has to count once. Otherwise clients begin anew, or their writes are refused.
+    /// Whether every addition to the counter has to count once, but for those that the client was told to be refused. Otherwise clients
+    /// begin anew.
     let countsAll: Bool
 
     init(
@@ -34,7 +35,7 @@ public struct RealmScenario: Sendable {
             "snapshots", [.cuts, .serverWrites, .snapshots], countsAll: true,
             expecting: [.snapshot, .trimmed, .begun, .lostRace]),
         RealmScenario(
-            "rights", [.cuts, .serverWrites, .revocation, .suspension],
+            "rights", [.cuts, .serverWrites, .revocation, .suspension], countsAll: true,
             expecting: [.refused, .revoked, .suspended]),
         RealmScenario(
             "gateways", [.cuts, .serverWrites, .gatewayLost, .suspension], countsAll: true,

@@ -56,6 +56,38 @@ public struct SessionError: Hashable, Sendable {
             self.rejectedClientVersion = rejectedClientVersion
             self.rejected = rejected
         }
+
+        fileprivate var updates: Value {
+            .array(
+                rejected.map {
+                    [
+                        "reason": .string($0.reason), "table": .string($0.table),
+                        "pk": .string(Data($0.key).base64EncodedString()),
+                    ]
+                })
+        }
+
+        /// Writes that one version of the history undoes, as they are stored with it.
+        package static func stored(_ writes: [CompensatingWrite]) -> Value {
+            .array(writes.map { ["version": .int64(Int64($0.rejectedClientVersion)), "updates": $0.updates] })
+        }
+
+        /// What was stored with a version of the history; what can't be read is left out.
+        package static func reading(_ stored: Value, at version: Int64) -> [CompensatingWrite] {
+            (stored.arrayValue ?? []).compactMap { write in
+                guard let client = write["version"]?.int64Value, let updates = write["updates"]?.arrayValue else {
+                    return nil
+                }
+                let rejected = updates.compactMap { update -> RejectedObject? in
+                    guard let reason = update["reason"]?.stringValue, let table = update["table"]?.stringValue,
+                        let key = update["pk"]?.stringValue.flatMap({ Data(base64Encoded: $0) })
+                    else { return nil }
+                    return RejectedObject(reason: reason, table: table, key: Array(key))
+                }
+                return CompensatingWrite(
+                    serverVersion: UInt64(version), rejectedClientVersion: UInt64(client), rejected: rejected)
+            }
+        }
     }
 
     /// An object whose change was refused.
@@ -72,6 +104,12 @@ public struct SessionError: Hashable, Sendable {
             self.reason = reason
             self.table = table
             self.key = ChangesetEncoder.bytes(of: key, strings)
+        }
+
+        fileprivate init(reason: String, table: String, key: [UInt8]) {
+            self.key = key
+            self.reason = reason
+            self.table = table
         }
 
         public init(reason: String, _ object: ObjectKey) {
@@ -116,13 +154,7 @@ public struct SessionError: Hashable, Sendable {
         if let write = compensatingWrite {
             document["compensatingWriteServerVersion"] = .int64(Int64(clamping: write.serverVersion))
             document["rejectedClientVersion"] = .int64(Int64(clamping: write.rejectedClientVersion))
-            document["rejectedUpdates"] = .array(
-                write.rejected.map {
-                    [
-                        "reason": .string($0.reason), "table": .string($0.table),
-                        "pk": .string(Data($0.key).base64EncodedString()),
-                    ]
-                })
+            document["rejectedUpdates"] = write.updates
         }
         return Array(ExtendedJSON.print(document, mode: .relaxed).utf8)
     }

@@ -10,6 +10,8 @@ package struct HistoryEntry: Sendable {
     /// The only client file that gets it.
     package var audience: Int64?
     package var bytes: [UInt8]
+    /// The writes of the audience that it undoes: before it is sent, the client is told of them.
+    package var refused: [SessionError.CompensatingWrite] = []
 
     package init(
         version: Int64, salt: Int64 = Self.salt(), file: Int64, clientVersion: Int64, acknowledges: Int64 = 0,

@@ -23,8 +23,6 @@ package struct RealmUpload: Sendable {
         /// The newest version of the client that is in the history, and the version of the history that it is based on.
         package var clientVersion: Int64 = 0
         package var uploadBase: Int64 = 0
-        /// The writes that were refused and are undone.
-        package var refused: [SessionError.CompensatingWrite] = []
         /// Why the rest of it wasn't integrated.
         package var failure: (any Error)?
         /// The processor time that deciding it took, about.
@@ -35,7 +33,6 @@ package struct RealmUpload: Sendable {
         package mutating func take(_ plan: UploadPlan) {
             clientVersion = plan.file.clientVersion
             uploadBase = plan.file.uploadBase
-            refused += plan.refused
             work += plan.work
         }
     }

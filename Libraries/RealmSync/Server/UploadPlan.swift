@@ -167,5 +167,6 @@ package struct UploadPlan: Sendable {
         let changeset = client.change(refusedKeys.map { ($0, truth.objects[$0]) })
         append(changeset, at: time, for: file.number)
         for index in refused.indices { refused[index].serverVersion = UInt64(version) }
+        entries[entries.count - 1].refused = refused
     }
 }

@@ -5,6 +5,8 @@ extension SessionStateMachine {
     package mutating func position(in standing: HistoryStanding) throws(RealmRefusal) -> Int64 {
         guard let file else { throw .busy }
         if downloaded.version == 0 { downloaded.version = file.beginning(of: standing) }
+        // What the client was sent beyond a standing makes the history be looked at again: it has gone back, then.
+        guard downloaded.version <= standing.version else { throw .anotherHistory }
         guard file.canContinue(after: downloaded.version, in: standing) else {
             throw .reset(.badServerVersion, "the history has begun anew")
         }
@@ -20,6 +22,13 @@ extension SessionStateMachine {
         guard isActive, let file, now.mayServe else { return continues(now) }
         if let refusal = refusal(of: part, in: standing) { return failed(refusal.error) }
         var actions: [Action] = []
+        // Before the download that undoes them.
+        for write in part.entries.filter({ $0.audience == file.number }).flatMap(\.refused) {
+            var error = SessionError(
+                .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
+            error.compensatingWrite = write
+            actions.append(.send(.error(session: number, error)))
+        }
         if !part.entries.isEmpty || !hasSent {
             actions.append(.send(.download(download(part.entries, of: file.number))))
         }
@@ -36,8 +45,7 @@ extension SessionStateMachine {
     private func refusal(of part: HistoryPart, in standing: HistoryStanding) -> RealmRefusal? {
         guard let first = part.entries.first else {
             if standing.version > downloaded.version { return .busy }
-            let isSame = standing.version < downloaded.version || downloaded.salt ?? standing.salt == standing.salt
-            return isSame ? nil : .anotherHistory
+            return downloaded.salt ?? standing.salt == standing.salt ? nil : .anotherHistory
         }
         guard first.version == downloaded.version + 1 else {
             return .reset(.clientFileExpired, "the history doesn't reach back to the client's version")

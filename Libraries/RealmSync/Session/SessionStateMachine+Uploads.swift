@@ -44,12 +44,6 @@ extension SessionStateMachine {
             integrated.client = max(integrated.client, UInt64(integration.clientVersion))
             integrated.base = max(integrated.base, UInt64(integration.uploadBase))
         }
-        for write in integration.refused {
-            var error = SessionError(
-                .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
-            error.compensatingWrite = write
-            actions.append(.send(.error(session: number, error)))
-        }
         if let failure {
             end(with: failure)
         } else {

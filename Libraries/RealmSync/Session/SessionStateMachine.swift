@@ -170,12 +170,15 @@ package struct SessionStateMachine: Sendable {
         guard let file, UInt64(file.salt) == frame.fileIdentSalt, file.user.hasSameBytes(as: user) else {
             throw .reset(.badClientFileIdent, "the server doesn't know the client's file")
         }
-        guard max(frame.latestServerVersion, frame.downloadServerVersion) <= UInt64(standing.version),
+        guard max(frame.latestServerVersion, frame.downloadServerVersion) <= UInt64(standing.version) else {
+            throw .reset(.badServerVersion, "the client has versions that the server doesn't have")
+        }
+        guard
             frame.downloadServerVersion == 0
                 ? file.canBegin(in: standing)
                 : file.canContinue(after: Int64(clamping: frame.downloadServerVersion), in: standing)
         else {
-            throw .reset(.badServerVersion, "the client has versions that the server doesn't have")
+            throw .reset(.badServerVersion, "the history doesn't reach back to what the client has any more")
         }
         if frame.latestServerVersion > 0 {
             guard salts[Int64(frame.latestServerVersion)] == Int64(clamping: frame.latestServerVersionSalt) else {

@@ -203,6 +203,32 @@ import Testing
         }
     }
 
+    @Test func `a client is told of a write that is undone also if it has lost its connection before`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), id = partition.text + "/a"
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        try ann.write((key(id), message("by ann", in: partition)))
+        ann.sendPending()
+        try await eventually("it is integrated") {
+            try await fixture.postgres.query(
+                "select refused from partita.realm_history where partition = $1 and refused is not null",
+                [.text(partition.text)]
+            ).count == 1
+        }
+        ann.cut()
+        try await ann.connect()
+        try await ann.begin()
+        try await ann.upload()
+        try await ann.catchUp()
+        #expect(ann.errors.map { $0.numbers.first } == [231])
+        #expect(ann.errors.first?.json["rejectedClientVersion"]?.intValue == 4)
+        let update = ann.errors.first?.json["rejectedUpdates"]?.arrayValue?.first
+        #expect(update?["table"] == "ChatMessage" && update?["reason"]?.stringValue?.contains("may not write") == true)
+        #expect(ann.objects.objects.isEmpty)
+    }
+
     @Test func `a write that isn't allowed is undone, and the session goes on`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition(), id = partition.text + "/a"

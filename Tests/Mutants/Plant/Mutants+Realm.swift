@@ -51,6 +51,8 @@ extension Mutant {
             in: "if entry.fileIdent == ident {", becomes: "false"),
         Mutant(
             "realm-own-changes-not-counted", of: realm, history, omits: "download.clientVersion = entry.clientVersion"),
+        Mutant(
+            "realm-refusal-not-told", of: realm, sessionDownloads, "$0.audience == file.number", becomes: "false"),
         Mutant("realm-undone-for-all", of: realm, entry, "audience.map { $0 != file } ?? false", becomes: "false"),
     ]
 

@@ -101,16 +101,21 @@ extension RealmTables {
         PostgresStatement(
             """
             insert into partita.realm_history
-                (app, partition, version, salt, file, client_version, acknowledges, origin_time, audience, bytes)
+                (app, partition, version, salt, file, client_version, acknowledges, origin_time, audience, bytes, refused)
             select $1, $2, e.* from unnest(
                 $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-                $10::bytea[]) e
+                $10::bytea[], $11::text[]) e
             """,
             place + [
                 .int8Array(entries.map(\.version)), .int8Array(entries.map(\.salt)), .int8Array(entries.map(\.file)),
                 .int8Array(entries.map(\.clientVersion)), .int8Array(entries.map(\.acknowledges)),
                 .int8Array(entries.map(\.originTime)),
                 .int8Array(entries.map(\.audience)), .byteaArray(entries.map(\.bytes)),
+                .textArray(
+                    entries.map { entry in
+                        entry.refused.isEmpty
+                            ? nil : ExtendedJSON.print(SessionError.CompensatingWrite.stored(entry.refused))
+                    }),
             ])
     }
 

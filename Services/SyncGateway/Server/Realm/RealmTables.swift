@@ -69,20 +69,24 @@ struct RealmTables: Sendable {
     func entries(of key: PartitionKey, after version: Int64, bytes: Int = .max) async throws -> HistoryPart {
         let rows = try await client.query(
             """
-            select version, salt, file, client_version, acknowledges, origin_time, audience, bytes,
+            select version, salt, file, client_version, acknowledges, origin_time, audience, bytes, refused,
                 (select salt from partita.realm_history where app = $1 and partition = $2 and version = $3) from (
                 select *, sum(length(bytes)) over (order by version) - length(bytes) as before from partita.realm_history
                 where app = $1 and partition = $2 and version > $3) h
             where before < $4 order by version
             """, Self.place(key) + [.int(version), .int(Int64(bytes))])
         let entries = try rows.map { row in
-            let (version, salt, file, clientVersion, acknowledges, time, audience, bytes) = try row.decode(
-                (Int64, Int64, Int64, Int64, Int64, Int64, Int64?, [UInt8]).self)
-            return HistoryEntry(
+            let (version, salt, file, clientVersion, acknowledges, time, audience, bytes, refused) = try row.decode(
+                (Int64, Int64, Int64, Int64, Int64, Int64, Int64?, [UInt8], String?).self)
+            var entry = HistoryEntry(
                 version: version, salt: salt, file: file, clientVersion: clientVersion,
                 acknowledges: acknowledges, originTime: time, audience: audience, bytes: bytes)
+            if let refused {
+                entry.refused = SessionError.CompensatingWrite.reading(try ExtendedJSON.parse(refused), at: version)
+            }
+            return entry
         }
-        return HistoryPart(after: try rows.first?.decode(8), entries)
+        return HistoryPart(after: try rows.first?.decode(9), entries)
     }
 
     /// What is acknowledged with a client's newest changeset up to a version; `nil` if there is none any more.
