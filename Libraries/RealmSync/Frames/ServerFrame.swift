@@ -43,7 +43,9 @@ public struct DownloadFrame: Hashable, Sendable {
         self.downloadableBytes = downloadableBytes
     }
 
-    fileprivate func encoded(deflate: (_ bytes: [UInt8]) -> [UInt8]?) -> [UInt8] {
+    /// The changesets as they are sent, compressed if that makes them shorter.
+    /// - Parameter deflate: Compresses to a zlib stream (RFC 1950); nil if that isn't possible.
+    public func body(deflate: (_ bytes: [UInt8]) -> [UInt8]? = ZlibStream.deflate) -> FrameBody {
         var content: [UInt8] = []
         for changeset in changesets.changesets {
             // The size is there twice: the first is that before a compaction of the history, which isn't done.
@@ -54,7 +56,12 @@ public struct DownloadFrame: Hashable, Sendable {
             for number in numbers { content += "\(number) ".utf8 }
             content += changeset.bytes
         }
-        let body = FrameBody(content, deflate: deflate)
+        return FrameBody(content, deflate: deflate)
+    }
+
+    /// The message's bytes, for one binary frame of the WebSocket.
+    /// - Parameter body: Its ``body(deflate:)``.
+    public func encoded(_ body: FrameBody) -> [UInt8] {
         let numbers = [
             session, changesets.serverVersion, changesets.clientVersion, latestServerVersion, latestServerVersionSalt,
             changesets.uploadClientVersion, uploadServerVersion, downloadableBytes, body.isCompressed ? 1 : 0,
@@ -80,7 +87,7 @@ extension ServerFrame {
     ) -> [UInt8]? {
         switch self {
         case .ident(let session, let fileIdent, let salt): Self.line("ident", [session, fileIdent, salt])
-        case .download(let frame): frame.encoded(deflate: deflate)
+        case .download(let frame): frame.encoded(frame.body(deflate: deflate))
         case .mark(let session, let request): Self.line("mark", [session, request])
         case .unbound(let session): Self.line("unbound", [session])
         case .pong(let timestamp): Self.line("pong", [timestamp])

@@ -65,7 +65,7 @@ package struct SessionStateMachine: Sendable {
     // What is to be sent.
     /// Up to where the client has the history, and its own versions there.
     var downloaded = HistoryPosition(version: 0, salt: nil)
-    var downloadedClientVersion: UInt64 = 0
+    package var downloadedClientVersion: UInt64 = 0
     /// The client's newest version that was integrated, and the version of the history that it is based on.
     var integrated: (client: UInt64, base: UInt64) = (0, 0)
     /// The client's newest version that is acknowledged. It is acknowledged with the client's changeset in what the client is sent: so a
@@ -307,7 +307,7 @@ package struct SessionStateMachine: Sendable {
 
     /// It is noted late: many clients receive each change.
     mutating func noteSoon(_ version: Int64) -> [Action] {
-        guard version > noted else { return [] }
+        guard version > max(noted, Int64(integrated.base)) else { return [] }
         progress = version
         if isProgressScheduled { return [] }
         isProgressScheduled = true

@@ -23,7 +23,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// Whether the socket's queue may hold data of a partition, which may not leave when the lease has ended.
     private var holdsData = false
     private let socket: WebSocket
-    let version: Int
+    private let version: Int
     private var sessions: [UInt64: RealmSession] = [:]
     private var place: UserConnections.Place?
     private var isPresent = false
@@ -152,11 +152,13 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         return session
     }
 
-    /// - Parameter deflate: Compresses to a zlib stream (RFC 1950).
-    func send(_ frame: ServerFrame, deflate: ([UInt8]) -> [UInt8]? = ZlibStream.deflate) {
-        guard let bytes = frame.encoded(version: version, deflate: deflate) else { return }
-        if case .download = frame { holdsData = true }
-        socket.send(WebSocketFrame(.binary, bytes))
+    func send(_ frame: ServerFrame) {
+        if let bytes = frame.encoded(version: version) { socket.send(WebSocketFrame(.binary, bytes)) }
+    }
+
+    func send(_ download: DownloadFrame, _ body: FrameBody) {
+        holdsData = true
+        socket.send(WebSocketFrame(.binary, download.encoded(body)))
         if socket.queuedBytes == 0 { holdsData = false }
     }
 

@@ -58,18 +58,10 @@ final class RealmHistory: Sendable {
     }
 
     /// The body of a download for a user, compressed, which takes long for a large one: not on the loop, which serves others.
-    func body(of download: DownloadFrame, version: Int, for user: String) async throws -> SharedBodies.Body? {
-        try await compressions.enter(ExactText(key.app), member: ExactText(user), isCounted: false)
-        defer { compressions.leave(ExactText(key.app), member: ExactText(user)) }
-        return await withTaskExecutorPreference(globalConcurrentExecutor) {
-            var body: SharedBodies.Body?
-            _ = ServerFrame.download(download).encoded(version: version) { content in
-                let made = bodies.body(content)
-                body = made
-                return made.compressed
-            }
-            return body
-        }
+    func body(of download: DownloadFrame, _ key: SharedBodies.Key?, for user: String) async throws -> FrameBody {
+        try await compressions.enter(ExactText(self.key.app), member: ExactText(user), isCounted: false)
+        defer { compressions.leave(ExactText(self.key.app), member: ExactText(user)) }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { bodies.body(of: download, key) }
     }
 
     // MARK: What others do

@@ -159,16 +159,13 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     // MARK: What is to be done
 
-    /// - Parameter body: That of the download among them, if it was compressed before.
-    private func perform(_ actions: [SessionStateMachine.Action], _ body: SharedBodies.Body? = nil) {
+    /// - Parameter body: That of the download among them, if it was made before.
+    private func perform(_ actions: [SessionStateMachine.Action], _ body: FrameBody? = nil) {
         var released = 0
         for action in actions {
             switch action {
-            case .send(let frame):
-                connection.send(frame) { content in
-                    if let body, body.content == content { return body.compressed }
-                    return history?.bodies.deflate(content) ?? ZlibStream.deflate(content)
-                }
+            case .send(.download(let download)): connection.send(download, body ?? download.body())
+            case .send(let frame): connection.send(frame)
             case .fail(let error): send(error)
             case .work(let work): run { [self] in try await perform(work) }
             case .enter(let file): enter(file)
@@ -251,21 +248,25 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         let version = try machine.position(in: standing)
         guard let file = machine.file else { return }
         let part = try await history.entries(after: version, for: file)
-        let body = try await body(of: part, in: standing, history)
+        let key = SharedBodies.Key(part, for: file.number, clientVersion: machine.downloadedClientVersion)
+        let body = try await body(of: part, key, in: standing, history)
         perform(machine.read(part, in: standing, now), body)
     }
 
     /// The bytes of changesets from which on they are compressed before they are sent.
     private static let largeBody = 64 << 10
 
-    /// The body of the download that comes next, if it is large.
+    /// The body of the download that comes next, if others are sent the same, or it is large.
     private func body(
-        of part: HistoryPart, in standing: HistoryStanding, _ history: RealmHistory
-    ) async throws -> SharedBodies.Body? {
-        guard part.entries.reduce(0, { $0 + $1.bytes.count }) > Self.largeBody else { return nil }
+        of part: HistoryPart, _ key: SharedBodies.Key?, in standing: HistoryStanding, _ history: RealmHistory
+    ) async throws -> FrameBody? {
+        if let key, let known = history.bodies.body(key) { return known }
+        let isLarge = part.entries.reduce(0) { $0 + $1.bytes.count } > Self.largeBody
+        guard isLarge || key != nil else { return nil }
         var copy = machine
         for case .send(.download(let download)) in copy.read(part, in: standing, now) {
-            return try await history.body(of: download, version: connection.version, for: connection.claims.user)
+            if !isLarge { return history.bodies.body(of: download, key) }
+            return try await history.body(of: download, key, for: connection.claims.user)
         }
         return nil
     }

@@ -75,10 +75,15 @@ extension RealmTables {
             statements.append(
                 PostgresStatement(
                     """
-                    select partita.require_count(count(*), 0) from partita.changes c
-                    join unnest($5::text[], $6::text[]) d(collection, id) on c.collection = d.collection and c._id = d.id
-                    where c.app = $1 and c.partition = $2 and (c.epoch, c.revision) > ($3, $4)
-                        and c.xmin <> pg_current_xact_id()::xid
+                    select partita.require_count((
+                        select count(*) from partita.changes c
+                        join unnest($5::text[], $6::text[]) d(collection, id) on c.collection = d.collection and c._id = d.id
+                        where c.app = $1 and c.partition = $2 and c.epoch = $3 and c.revision > $4
+                            and c.xmin <> pg_current_xact_id()::xid) + (
+                        -- Of newer epochs: by one condition with the others, Postgres would read all changes of the partition.
+                        select count(*) from partita.changes c
+                        join unnest($5::text[], $6::text[]) d(collection, id) on c.collection = d.collection and c._id = d.id
+                        where c.app = $1 and c.partition = $2 and c.epoch > $3 and c.xmin <> pg_current_xact_id()::xid), 0)
                     """,
                     place + [
                         .int(Int64(writes.since.epoch)), .int(writes.since.number), .textArray(writes.collections),

@@ -1,30 +1,45 @@
 import EventLoop
 import RealmSync
 
-/// The bodies of messages that were compressed last: many clients of a partition are sent the same.
+/// The bodies of downloads that were made last: many clients of a partition are sent the same.
 final class SharedBodies: Sendable {
-    struct Body: Sendable {
-        let content: [UInt8]
-        /// `nil` if it can't be compressed.
-        let compressed: [UInt8]?
+    /// What is the same for clients that have no part in it.
+    struct Key: Hashable, Sendable {
+        /// The secrets of the first and the last version.
+        private let first: Int64
+        private let last: Int64
+        /// The client's version before it.
+        private let clientVersion: UInt64
+
+        /// - Returns: `nil` if a part of it is the client's own, or for it alone.
+        init?(_ part: HistoryPart, for file: Int64, clientVersion: UInt64) {
+            guard let first = part.entries.first, let last = part.entries.last,
+                !part.entries.contains(where: { $0.file == file || $0.audience == file })
+            else { return nil }
+            self.first = first.salt
+            self.last = last.salt
+            self.clientVersion = clientVersion
+        }
     }
 
-    private let bodies = Locked<[Body]>([])
+    private let bodies = Locked<[(key: Key, body: FrameBody)]>([])
 
     private static let most = 4
-    /// A body that is longer is compressed for each client.
+    /// A body that is longer is made for each client.
     private static let maximumBytes = 2 << 20
 
-    /// Compresses to a zlib stream (RFC 1950).
-    func deflate(_ content: [UInt8]) -> [UInt8]? { body(content).compressed }
+    func body(_ key: Key) -> FrameBody? { bodies.withLock { $0.first { $0.key == key }?.body } }
 
-    func body(_ content: [UInt8]) -> Body {
-        if let known = bodies.withLock({ $0.first { $0.content == content } }) { return known }
-        let body = Body(content: content, compressed: ZlibStream.deflate(content))
-        if content.count > Self.maximumBytes { return body }
-        bodies.withLock { bodies in
-            bodies.insert(body, at: 0)
-            if bodies.count > Self.most { bodies.removeLast() }
+    /// The download's body.
+    /// - Parameter key: What it is; `nil` if no other client is sent the same.
+    func body(of download: DownloadFrame, _ key: Key?) -> FrameBody {
+        if let key, let known = body(key) { return known }
+        let body = download.body()
+        if let key, body.bytes.count <= Self.maximumBytes {
+            bodies.withLock { bodies in
+                bodies.insert((key, body), at: 0)
+                if bodies.count > Self.most { bodies.removeLast() }
+            }
         }
         return body
     }
