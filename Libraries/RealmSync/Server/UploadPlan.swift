@@ -47,7 +47,11 @@ package struct UploadPlan: Sendable {
         for key in keys { if let change = merge.planned.objects[key] { stored[key] = change.object } }
         seen = PartitionObjects(schema: schema, objects: stored)
         truth = seen
-        for (entry, changeset, keys) in merge.merged { try add(entry, changeset, keys, refusal) }
+        for (upload, (entry, changeset, keys)) in zip(merge.changesets, merge.merged) {
+            // A write of which others have left nothing is refused, too, or its client wouldn't be told.
+            let isLost = refusal != nil && keys.isEmpty
+            try add(entry, changeset, isLost ? (try? Changeset(upload.bytes).objects()) ?? [] : keys, refusal)
+        }
         if let last = entries.indices.last {
             file.uploaded = entries[last].version
             entries[last].acknowledges = merge.upload.scanned
