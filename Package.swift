@@ -306,7 +306,7 @@ let testTargets: [Target] = [
         path: "Tests/RealmTestClient", swiftSettings: settings),
     .target(
         name: "RealmSimulation",
-        dependencies: ["DocumentModel", "RealmClientModel", "RealmMessages", "RealmSync", "SyncEngine"],
+        dependencies: ["DocumentModel", "RealmClientModel", "RealmMessages", "RealmSync", "Simulation", "SyncEngine"],
         path: "Tests/RealmSimulation", swiftSettings: settings),
     tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSimulation", "RealmSync", "SyncEngine", "Vectors"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),

@@ -1,4 +1,4 @@
-import SyncEngine
+import Simulation
 
 /// What may happen to Realm clients and gateways, and what has to hold afterwards.
 public struct RealmScenario: Sendable {
@@ -49,11 +49,7 @@ public struct RealmScenario: Sendable {
     /// How many steps a history has.
     private static let steps = 300
 
-    /// The steps of a history. Each decides by its own number what happens, so that a history without some of them is one, too.
-    public static func history(seed: UInt64) -> [UInt64] {
-        var generator = SeededGenerator(seed: seed)
-        return (0..<steps).map { _ in generator.next() }
-    }
+    public static func history(seed: UInt64) -> [UInt64] { SeededSteps.make(steps, seed: seed) }
 
     /// Plays a history, lets everything in flight arrive, and checks what came out.
     /// - Parameter isTraced: Whether it is written down what happens.
@@ -66,17 +62,6 @@ public struct RealmScenario: Sendable {
 
     /// A part of a history that fails that still fails, and that doesn't when another step is left out.
     public func shrunk(_ history: [UInt64]) -> [UInt64] {
-        var history = history
-        var part = history.count / 2
-        while part > 0 {
-            var start = 0
-            while start < history.count {
-                var shorter = history
-                shorter.removeSubrange(start..<min(start + part, history.count))
-                if run(shorter).violations.isEmpty { start += part } else { history = shorter }
-            }
-            part /= 2
-        }
-        return history
+        SeededSteps.shrunk(history) { !run($0).violations.isEmpty }
     }
 }

@@ -135,7 +135,7 @@ extension RealmSimulation {
         switch action {
         case "Transient": break
         case "ApplicationBug" where message.numbers.first == 206: note(.revoked)
-        case "ClientReset" where !scenario.mishaps.allSatisfy({ $0 != .restore && $0 != .forgottenFiles }):
+        case "ClientReset" where scenario.mishaps.contains { $0 == .restore || $0 == .forgottenFiles }:
             note(.reset)
             clients[client].model = RealmClientModel()
             clients[client].additions = [:]

@@ -1,5 +1,3 @@
-import SyncEngine
-
 /// A world, what may happen in it, and what has to hold afterwards.
 public struct Scenario: Sendable {
     public let name: String
@@ -81,11 +79,7 @@ public struct Scenario: Sendable {
     /// How many steps a history has.
     public static let steps = 250
 
-    /// The steps of a history. Each decides by its own number what happens, so that a history without some of them is one, too.
-    public static func history(seed: UInt64) -> [UInt64] {
-        var generator = SeededGenerator(seed: seed)
-        return (0..<steps).map { _ in generator.next() }
-    }
+    public static func history(seed: UInt64) -> [UInt64] { SeededSteps.make(steps, seed: seed) }
 
     /// Plays a history, lets everything in flight arrive, and checks what came out.
     ///
@@ -102,17 +96,6 @@ public struct Scenario: Sendable {
 
     /// A part of a history that fails that still fails, and that doesn't when another step is left out.
     public func shrunk(_ history: [UInt64]) -> [UInt64] {
-        var history = history
-        var part = history.count / 2
-        while part > 0 {
-            var start = 0
-            while start < history.count {
-                var shorter = history
-                shorter.removeSubrange(start..<min(start + part, history.count))
-                if run(shorter).violations.isEmpty { start += part } else { history = shorter }
-            }
-            part /= 2
-        }
-        return history
+        SeededSteps.shrunk(history) { !run($0).violations.isEmpty }
     }
 }
