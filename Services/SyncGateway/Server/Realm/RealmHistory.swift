@@ -98,12 +98,9 @@ final class RealmHistory: Sendable {
     /// The bytes of changesets that are read at once.
     static let downloadBytes = 1 << 20
 
-    /// The entries after a version, if they are in memory.
-    func knownEntries(after version: Int64) -> HistoryPart? { view.withLock { $0.tail.entries(after: version) } }
-
     /// The entries after a version, or the first of them.
     func entries(after version: Int64) async throws -> HistoryPart {
-        if let known = knownEntries(after: version) { return known }
+        if let known = view.withLock({ $0.tail.entries(after: version) }) { return known }
         let part = try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
         view.withLock { $0.tail.saw(part) }
         return part

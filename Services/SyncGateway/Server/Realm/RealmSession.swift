@@ -159,12 +159,14 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     // MARK: What is to be done
 
-    /// - Parameter body: That of the download among them, if it was made before.
-    private func perform(_ actions: [SessionStateMachine.Action], _ body: FrameBody? = nil) {
+    /// - Parameter body: That of the download among them.
+    private func perform(
+        _ actions: [SessionStateMachine.Action], body: (DownloadFrame) -> FrameBody = { $0.body() }
+    ) {
         var released = 0
         for action in actions {
             switch action {
-            case .send(.download(let download)): connection.send(download, body ?? download.body())
+            case .send(.download(let download)): connection.send(download, body(download))
             case .send(let frame): connection.send(frame)
             case .fail(let error): send(error)
             case .work(let work): run { [self] in try await perform(work) }
@@ -249,23 +251,21 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         guard let file = machine.file else { return }
         let part = try await history.entries(after: version, for: file)
         let key = SharedBodies.Key(part, for: file.number, clientVersion: machine.downloadedClientVersion)
-        let body = try await body(of: part, key, in: standing, history)
-        perform(machine.read(part, in: standing, now), body)
+        let large = try await largeBody(of: part, key, in: standing, history)
+        perform(machine.read(part, in: standing, now)) { large ?? history.bodies.body(of: $0, key) }
     }
 
     /// The bytes of changesets from which on they are compressed before they are sent.
-    private static let largeBody = 64 << 10
+    private static let largeBytes = 64 << 10
 
-    /// The body of the download that comes next, if others are sent the same, or it is large.
-    private func body(
+    /// The body of the download that comes next, if it is large: it isn't made on the loop then.
+    private func largeBody(
         of part: HistoryPart, _ key: SharedBodies.Key?, in standing: HistoryStanding, _ history: RealmHistory
     ) async throws -> FrameBody? {
         if let key, let known = history.bodies.body(key) { return known }
-        let isLarge = part.entries.reduce(0) { $0 + $1.bytes.count } > Self.largeBody
-        guard isLarge || key != nil else { return nil }
+        guard part.entries.reduce(0, { $0 + $1.bytes.count }) > Self.largeBytes else { return nil }
         var copy = machine
         for case .send(.download(let download)) in copy.read(part, in: standing, now) {
-            if !isLarge { return history.bodies.body(of: download, key) }
             return try await history.body(of: download, key, for: connection.claims.user)
         }
         return nil
