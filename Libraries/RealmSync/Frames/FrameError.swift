@@ -40,5 +40,5 @@ public struct FrameLimits: Sendable {
     }
 
     /// The most bytes of a message: of a body, or of the longest of the others, and of its line.
-    var messageBytes: Int { bytes + pathBytes + tokenBytes + 1024 }
+    public var messageBytes: Int { bytes + pathBytes + tokenBytes + 1024 }
 }

@@ -71,7 +71,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         socket.onDrain = { [self] in drained() }
         socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
         socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
-        socket.allow(messagesOf: Self.maximumMessageBytes, from: context.frames, of: sender)
+        socket.allow(messagesOf: FrameLimits().messageBytes, from: context.frames, of: sender)
         setPresent(true)
         let lifetime = claims.expiresAt * 1000 - context.wallTime
         let timer = LoopTimer(loop) { [self] in socket.close(Self.tokenExpired, reason: "the access token has expired")
@@ -83,8 +83,6 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// How many times as many sessions as allowed may be open and refused.
     private static let refusedSessions = 10
     private static let loggedComplaints = 10
-    /// A message of a client has at most 16 MiB of changesets, and its line.
-    static let maximumMessageBytes = (16 << 20) + (64 << 10)
     /// The client gets a new access token and connects again.
     private static let tokenExpired = WebSocketCloseCode(rawValue: 4001)
     /// The client signs the user out.
