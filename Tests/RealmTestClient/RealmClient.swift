@@ -7,7 +7,7 @@ public import RealmSync
 /// A client with a Realm SDK by hand: one session of the Realm sync protocol, with objects that it merges as realm-core does.
 ///
 /// Written from the protocol's description. One caller at a time.
-public final class RealmClient: @unchecked Sendable {
+@dynamicMemberLookup public final class RealmClient: @unchecked Sendable {
     public typealias Unexpected = RealmClientModel.Unexpected
 
     /// What it has.
@@ -61,8 +61,8 @@ public final class RealmClient: @unchecked Sendable {
 
     /// Begins the session with `BIND` and `IDENT`.
     public func begin() async throws {
-        send(RealmMessage.bind(partition, needsIdent: file == nil))
-        if file == nil {
+        send(RealmMessage.bind(partition, needsIdent: model.file == nil))
+        if model.file == nil {
             let message = try await next()
             guard message.name == "ident" else { throw Unexpected(what: "\(message)") }
             model.file = (message.numbers[1], message.numbers[2])
@@ -104,11 +104,7 @@ public final class RealmClient: @unchecked Sendable {
     /// Sets the clock to when the next change is made.
     public func setClock(to milliseconds: UInt64) { model.setClock(to: milliseconds) }
 
-    public var objects: PartitionObjects { model.objects }
-    public var file: (ident: UInt64, salt: UInt64)? { model.file }
-    public var pending: [UploadedChangeset] { model.pending }
-    public var downloaded: (server: UInt64, client: UInt64) { model.downloaded }
-    public var receivedBytes: Int { model.receivedBytes }
+    public subscript<T>(dynamicMember member: KeyPath<RealmClientModel, T>) -> T { model[keyPath: member] }
 
     /// Sends what isn't acknowledged.
     public func sendPending() { send(model.upload()) }
@@ -116,7 +112,7 @@ public final class RealmClient: @unchecked Sendable {
     /// Sends what isn't acknowledged, and waits until it is.
     public func upload() async throws {
         sendPending()
-        while !pending.isEmpty { try take(try await next()) }
+        while !model.pending.isEmpty { try take(try await next()) }
     }
 
     /// Waits until it has everything that the server has now.

@@ -103,7 +103,7 @@ struct RealmPerson: Sendable {
 extension RealmClient {
     /// The object with a key, changed by a closure and written.
     func change(_ key: ObjectKey, _ body: (inout Document) -> Void) throws {
-        guard var object = objects.objects[key] else { throw SystemFailure(description: "there is no \(key)") }
+        guard var object = model.objects.objects[key] else { throw SystemFailure(description: "there is no \(key)") }
         body(&object)
         try write((key, object))
     }
