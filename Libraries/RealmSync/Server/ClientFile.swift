@@ -46,6 +46,16 @@ package struct ClientFile: Sendable {
         snapshot.flatMap { $0.version >= standing.base ? $0 : nil }
     }
 
+    /// What is acknowledged to a client that has the history up to a version.
+    /// - Parameters:
+    ///   - newest: The client's newest version in what it has.
+    ///   - passed: What is acknowledged with its newest changeset in what it has; `nil` if that isn't there any more.
+    func acknowledged(upTo version: Int64, newest: Int64, passed: Int64?) -> Int64 {
+        if version >= uploaded { return clientVersion }
+        // The client may not have got to know yet what became of its last uploads.
+        return max(newest, passed ?? (newest > 0 ? acknowledged : 0))
+    }
+
     /// The client has the history up to a version.
     package mutating func reach(_ version: Int64) { base = max(base, version) }
 }

@@ -30,9 +30,6 @@ package struct HistoryStanding: Sendable {
         self.collections = collections
     }
 
-    /// The newest state.
-    var position: HistoryPosition { HistoryPosition(version: version, salt: salt) }
-
     /// A history without anything.
     package static let empty = HistoryStanding(
         version: 0, salt: 0, base: 0, revision: Revision(epoch: 0, number: 0), schema: [], appVersion: 0,

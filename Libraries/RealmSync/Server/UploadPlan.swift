@@ -12,7 +12,7 @@ package struct UploadPlan: Sendable {
     private let formerClientVersion: Int64
     /// New forms of the history's entries, as the client has them.
     private let reciprocals: [UInt64: [UInt8]]
-    private(set) var refused: [SessionError.CompensatingWrite] = []
+    private var refused: [SessionError.CompensatingWrite] = []
     /// The time that the merge and its application took.
     package var work = Duration.zero
 
@@ -50,7 +50,7 @@ package struct UploadPlan: Sendable {
         for (upload, (entry, changeset, keys)) in zip(merge.changesets, merge.merged) {
             // A write of which others have left nothing is refused, too, or its client wouldn't be told.
             let isLost = refusal != nil && keys.isEmpty
-            try add(entry, changeset, isLost ? (try? Changeset(upload.bytes).objects()) ?? [] : keys, refusal)
+            try add(entry, changeset, isLost ? try Self.objects(of: upload) : keys, refusal)
         }
         if let last = entries.indices.last {
             file.uploaded = entries[last].version
@@ -70,6 +70,15 @@ package struct UploadPlan: Sendable {
         file.clientVersion = max(Int64(last.clientVersion), merge.upload.scanned)
         file.acknowledged = merge.upload.acknowledged
         file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), merge.upload.reached)
+    }
+
+    /// The objects that a client has changed, whatever others have left of that.
+    private static func objects(of upload: UploadedChangeset) throws(RealmRefusal) -> Set<ObjectKey> {
+        do {
+            return try Changeset(upload.bytes).objects()
+        } catch {
+            throw .reset(.badChangeset, "\(error)")
+        }
     }
 
     /// What becomes of the client's file.

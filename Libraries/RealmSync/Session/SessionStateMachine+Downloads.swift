@@ -36,7 +36,7 @@ extension SessionStateMachine {
             actions += atEnd()
         } else {
             // What was read may also be a part of something newer.
-            readAgain()
+            isStale = true
         }
         return actions + continues(now)
     }

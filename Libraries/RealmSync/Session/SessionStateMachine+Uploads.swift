@@ -12,8 +12,7 @@ extension SessionStateMachine {
         }
         guard let last = frames.last else { return [] }
         guard frames.allSatisfy({ $0.progressServerVersion <= UInt64(downloaded.version) }) else {
-            end(
-                with: RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent").error)
+            ending = RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent").error
             return [.release(bytes: bytes)]
         }
         let reached = Int64(last.progressServerVersion)
@@ -21,7 +20,7 @@ extension SessionStateMachine {
         do throws(FrameError) {
             for frame in frames { changesets += try frame.changesets() }
         } catch {
-            end(with: RealmRefusal.reset(.badChangeset, error.message).error)
+            ending = RealmRefusal.reset(.badChangeset, error.message).error
             return [.release(bytes: bytes)]
         }
         if changesets.isEmpty { return noteSoon(reached) + [.release(bytes: bytes)] }
@@ -39,16 +38,11 @@ extension SessionStateMachine {
         _ integration: RealmUpload.Integration, failure: SessionError?, _ now: Circumstances
     ) -> [Action] {
         guard isActive else { return [] }
-        var actions: [Action] = []
         if integration.clientVersion > 0 {
             integrated.client = max(integrated.client, UInt64(integration.clientVersion))
             integrated.base = max(integrated.base, UInt64(integration.uploadBase))
         }
-        if let failure {
-            end(with: failure)
-        } else {
-            actions += noteSoon(reached)
-        }
-        return actions + continues(now)
+        ending = failure
+        return (failure == nil ? noteSoon(reached) : []) + continues(now)
     }
 }

@@ -56,11 +56,11 @@ package struct SessionStateMachine: Sendable {
     private var hasIdent = false
     package private(set) var file: ClientFile?
     private(set) var mayWrite = false
-    private(set) var isWorking = false
+    private var isWorking = false
     /// Whether there may be something to send.
-    private var isStale = false
+    var isStale = false
     /// What ends the session after what is integrated was acknowledged: what isn't acknowledged, a client uploads again after its reset.
-    private var ending: SessionError?
+    var ending: SessionError?
 
     // What is to be sent.
     /// Up to where the client has the history, and its own versions there.
@@ -151,12 +151,8 @@ package struct SessionStateMachine: Sendable {
             downloadedClientVersion = frame.downloadClientVersion
             integrated = (UInt64(file.clientVersion), UInt64(file.uploadBase))
             noted = max(file.base, file.uploadBase)
-            acknowledged =
-                version >= file.uploaded
-                ? UInt64(file.clientVersion)
-                : max(
-                    frame.downloadClientVersion,
-                    UInt64(passed ?? (frame.downloadClientVersion > 0 ? file.acknowledged : 0)))
+            acknowledged = UInt64(
+                file.acknowledged(upTo: version, newest: Int64(frame.downloadClientVersion), passed: passed))
             return [.enter(file)]
         } catch {
             return fail(error.error)
@@ -249,9 +245,6 @@ package struct SessionStateMachine: Sendable {
         return next(now)
     }
 
-    /// There is more to send than was read.
-    mutating func readAgain() { isStale = true }
-
     private mutating func next(_ now: Circumstances) -> [Action] {
         var actions: [Action] = []
         while phase == .active, !isWorking {
@@ -292,9 +285,6 @@ package struct SessionStateMachine: Sendable {
         isWorking = false
         return fail(error)
     }
-
-    /// Ends the session when what is integrated was acknowledged.
-    mutating func end(with error: SessionError) { ending = error }
 
     /// Everything that there is was sent.
     mutating func atEnd() -> [Action] {

@@ -11,8 +11,8 @@ struct Mutant {
 
     /// Identifies it, and says what is wrong.
     let name: String
-    /// The library that has it, whose simulation has to find it.
-    let library: String
+    /// The module that has it, whose simulation has to find it.
+    let module: String
     /// The file.
     let file: String
     private let text: String
@@ -20,25 +20,25 @@ struct Mutant {
     private let context: String
     private let change: Change
 
-    /// - Parameter file: The file, below the library's folder.
+    /// - Parameter file: The file, below the module's folder.
     init(
-        _ name: String, of library: String = "SyncEngine", _ file: String, _ text: String, in context: String? = nil,
+        _ name: String, of module: String = "SyncEngine", _ file: String, _ text: String, in context: String? = nil,
         becomes replacement: String
     ) {
         self.name = name
-        self.library = library
-        self.file = "Libraries/\(library)/\(file)"
+        self.module = module
+        self.file = "Libraries/\(module)/\(file)"
         self.text = text
         self.context = context ?? text
         change = .becomes(replacement)
     }
 
     init(
-        _ name: String, of library: String = "SyncEngine", _ file: String, omits text: String, in context: String? = nil
+        _ name: String, of module: String = "SyncEngine", _ file: String, omits text: String, in context: String? = nil
     ) {
         self.name = name
-        self.library = library
-        self.file = "Libraries/\(library)/\(file)"
+        self.module = module
+        self.file = "Libraries/\(module)/\(file)"
         self.text = text
         self.context = context ?? text
         change = .omitted

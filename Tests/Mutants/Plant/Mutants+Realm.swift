@@ -4,6 +4,7 @@ extension Mutant {
     private static let merge = "Server/UploadMerge.swift"
     private static let uploadPlan = "Server/UploadPlan.swift"
     private static let addition = "Server/HistoryAddition.swift"
+    private static let file = "Server/ClientFile.swift"
     private static let entry = "Server/HistoryEntry.swift"
     private static let tail = "Server/HistoryTail.swift"
     private static let memory = "Server/HistoryMemory.swift"
@@ -34,7 +35,7 @@ extension Mutant {
             becomes: "true"),
         Mutant("realm-marks-not-counted", of: realm, session, omits: "answering = marks.count"),
         Mutant(
-            "realm-acknowledged-ahead", of: realm, session, "version >= file.uploaded", becomes: "true"),
+            "realm-acknowledged-ahead", of: realm, file, "version >= uploaded", becomes: "true"),
         Mutant(
             "realm-not-woken", of: realm, session, omits: "isStale = true",
             in: "guard phase == .active else { return [] }\n        isStale = true"),

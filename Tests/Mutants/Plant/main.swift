@@ -76,7 +76,7 @@ do {
     try write(
         String(contentsOf: source.appending(path: "Tests/Mutants/Package.swift.txt"), encoding: .utf8),
         to: "Package.swift")
-    try write(Mutant.all.map { "\($0.library) \($0.name)\n" }.joined(), to: "names")
+    try write(Mutant.all.map { "\($0.module) \($0.name)\n" }.joined(), to: "names")
     written.insert("Libraries/DocumentModel/Planted.swift")
     // What was moved or deleted meanwhile.
     for folder in ["Libraries", "Tests"] {
