@@ -138,6 +138,34 @@ import Testing
         #expect(try await notes.findOne(["_id": "skipped"]) == nil)
     }
 
+    @Test func `an event that a paused trigger skipped isn't run for when it comes again later`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        var app = TriggerApp(functions: ["note": Self.noting])
+        app.more["triggers/onMessage.json"] = """
+            {"name": "onMessage", "type": "DATABASE", "config": {"service_name": "mongodb-atlas", "database": "Test",
+             "collection": "Message", "operation_types": ["INSERT"], "skip_catchup_events": true},
+             "function_name": "note"}
+            """
+        try await fixture.deploy(app)
+        try await Self.pause("onMessage", app, fixture)
+        let deployed = try #require(try await fixture.registry.load(app.id))
+        let trigger = try #require(deployed.definition.trigger("onMessage"))
+        let missed = MissedEvents(client: fixture.postgres)
+        func take() async throws -> Bool {
+            try await missed.take(
+                .change(partition: Partition(text: "p"), revision: Revision(epoch: 1, number: 1)), id: "1", time: 0,
+                for: trigger, of: deployed)
+        }
+        #expect(try await take())
+        #expect(try await fixture.registry.resumeTrigger("onMessage", of: app.id))
+        try await eventually("the pause has ended", within: .seconds(20)) { try await Self.state(app, fixture).isEmpty }
+        #expect(try await !take())
+        let records = RunRecords(client: fixture.postgres)
+        let runs = ["1", "2"].map { RunRecords.Run(app: app.id, trigger: "onMessage", event: $0) }
+        #expect(try await records.entries(of: runs[0]) == nil)
+        #expect(try await records.entries(of: runs[1])?.isEmpty == true)
+    }
+
     @Test func `events of accounts are kept for a paused trigger`() async throws {
         let fixture = try await TriggersFixture.shared()
         var app = TriggerApp(functions: ["note": Self.noting])

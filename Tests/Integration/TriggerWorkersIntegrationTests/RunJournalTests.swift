@@ -9,7 +9,6 @@ import Testing
 @testable import TriggerWorkers
 
 @Suite struct RunJournalTests {
-    private let handled = HandledEvents(consumer: "trigger-workers")
     private let write = FunctionEffect(
         ordinal: 1, service: "mongodb-atlas", action: "insertOne", arguments: [:],
         function: "write")
@@ -22,11 +21,11 @@ import Testing
 
     @Test func `a worker that is late can't write, whether the other worker's run has ended or not`() async throws {
         let fixture = try await TriggersFixture.shared()
-        let records = RunRecords(client: fixture.postgres, handled: handled)
+        let records = RunRecords(client: fixture.postgres)
         // All of them begin before the first writes: one is given the event, the others too, since they look dead in turn.
-        let first = try RunJournal(run, entries: try #require(await records.entries(of: run)), handled: handled)
-        let second = try RunJournal(run, entries: try #require(await records.entries(of: run)), handled: handled)
-        let third = try RunJournal(run, entries: try #require(await records.entries(of: run)), handled: handled)
+        let first = try RunJournal(run, entries: try #require(await records.entries(of: run)))
+        let second = try RunJournal(run, entries: try #require(await records.entries(of: run)))
+        let third = try RunJournal(run, entries: try #require(await records.entries(of: run)))
         try await record(first, in: fixture)
         await #expect(throws: RunJournal.Overtaken.self) { try await record(second, in: fixture) }
         try await records.end(run)

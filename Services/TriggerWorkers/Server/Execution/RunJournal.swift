@@ -25,7 +25,6 @@ final class RunJournal: Sendable {
     }
 
     private let run: RunRecords.Run
-    private let handled: HandledEvents
     private let state: Locked<State>
 
     /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
@@ -33,9 +32,8 @@ final class RunJournal: Sendable {
     struct Overtaken: Error {}
 
     /// - Parameter entries: what an earlier run has recorded.
-    init(_ run: RunRecords.Run, entries: [RunRecords.Entry], handled: HandledEvents) throws {
+    init(_ run: RunRecords.Run, entries: [RunRecords.Entry]) throws {
         self.run = run
-        self.handled = handled
         var state = State()
         for entry in entries {
             state.recorded[entry.ordinal] = Entry(digest: entry.digest, result: try ExtendedJSON.parse(entry.result))
@@ -97,7 +95,7 @@ final class RunJournal: Sendable {
         // The end of a run deletes its entries. So a run that has ended is looked for after the insertion, by a statement that sees
         // what had committed until then: an end that commits later finds this entry, and the write that it belongs to.
         let isNew = try rows.contains { try $0.decode(0, as: Int64.self) == effect.ordinal }
-        guard isNew, try await !handled.contains(eventID: run.id, in: transaction) else {
+        guard isNew, try await !HandledEvents.triggerRuns.contains(eventID: run.id, in: transaction) else {
             state.withLock { $0.isOvertaken = true }
             throw Overtaken()
         }

@@ -2,6 +2,11 @@ import DocumentModel
 import EventStream
 import Postgres
 
+extension HandledEvents {
+    /// For which events triggers have run, by the ids of the runs.
+    static let triggerRuns = HandledEvents(consumer: "trigger-workers")
+}
+
 /// Which runs of triggers have ended, and what the others had recorded; for many runs at once.
 struct RunRecords: Sendable {
     /// A trigger's run for an event.
@@ -24,9 +29,9 @@ struct RunRecords: Sendable {
     private let reads: StatementBatches<Run, [Entry]?>
     private let ends: StatementBatches<Run, Void>
 
-    init(client: PostgresClient, handled: HandledEvents) {
-        reads = StatementBatches { try await Self.read($0, client, handled) }
-        ends = StatementBatches { try await Self.end($0, client, handled) }
+    init(client: PostgresClient) {
+        reads = StatementBatches { try await Self.read($0, client) }
+        ends = StatementBatches { try await Self.end($0, client) }
     }
 
     /// What an earlier run for the event has recorded; `nil` when the event was handled.
@@ -35,15 +40,13 @@ struct RunRecords: Sendable {
     /// Marks the event as handled, and deletes what was recorded.
     func end(_ run: Run) async throws { try await ends.answer(to: run) }
 
-    private static func read(_ runs: [Run], _ client: PostgresClient, _ handled: HandledEvents) async throws
-        -> [[Entry]?]
-    {
+    private static func read(_ runs: [Run], _ client: PostgresClient) async throws -> [[Entry]?] {
         let rows = try await client.query(
             """
             select r.place, \(HandledEvents.isHandledSQL), j.ordinal, j.digest, j.result
             from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality r(id, app, trigger, event, place)
             left join partita.trigger_journal j on j.app = r.app and j.trigger = r.trigger and j.event = r.event
-            """, [.text(handled.consumer), .textArray(runs.map(\.id))] + parameters(runs))
+            """, [.text(HandledEvents.triggerRuns.consumer), .textArray(runs.map(\.id))] + parameters(runs))
         var answers = [[Entry]?](repeating: [], count: runs.count)
         for row in try rows.decode((Int64, Bool, Int64?, String?, String?).self) {
             let place = Int(row.0) - 1
@@ -56,7 +59,7 @@ struct RunRecords: Sendable {
         return answers
     }
 
-    private static func end(_ runs: [Run], _ client: PostgresClient, _ handled: HandledEvents) async throws -> [Void] {
+    private static func end(_ runs: [Run], _ client: PostgresClient) async throws -> [Void] {
         // In the same order by all callers, so that they don't deadlock.
         let runs = runs.sorted { ByteOrder.compare($0.id, $1.id) < 0 }
         try await client.execute(
@@ -65,7 +68,7 @@ struct RunRecords: Sendable {
             delete from partita.trigger_journal j
             using unnest($3::text[], $4::text[], $5::text[]) r(app, trigger, event)
             where j.app = r.app and j.trigger = r.trigger and j.event = r.event
-            """, [.text(handled.consumer), .textArray(runs.map(\.id))] + parameters(runs))
+            """, [.text(HandledEvents.triggerRuns.consumer), .textArray(runs.map(\.id))] + parameters(runs))
         return runs.map { _ in () }
     }
 

@@ -21,7 +21,6 @@ struct TriggerRunner: Sendable {
     let logs: FunctionLogs
     let events: EventProducer
     let logger: Logger
-    private let handled: HandledEvents
     private let records: RunRecords
 
     init(
@@ -29,8 +28,7 @@ struct TriggerRunner: Sendable {
         effects: OutsideEffects, logs: FunctionLogs, events: EventProducer, logger: Logger
     ) {
         self.client = client
-        handled = HandledEvents(consumer: "trigger-workers")
-        records = RunRecords(client: client, handled: handled)
+        records = RunRecords(client: client)
         self.store = store
         self.turns = turns
         self.functions = functions
@@ -83,7 +81,7 @@ struct TriggerRunner: Sendable {
         _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: QueryError
     ) async throws {
         let id = Self.record(trigger, app, event).id
-        guard try await !handled.contains(eventID: id, in: client) else { return }
+        guard try await !HandledEvents.triggerRuns.contains(eventID: id, in: client) else { return }
         try await deadLetter(
             id, trigger, app, event,
             TriggerFailure.Failure(
@@ -105,7 +103,7 @@ struct TriggerRunner: Sendable {
         needsOwnHost: Bool
     ) async throws -> Bool {
         guard let entries = try await records.entries(of: record) else { return false }
-        let journal = try RunJournal(record, entries: entries, handled: handled)
+        let journal = try RunJournal(record, entries: entries)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
@@ -171,7 +169,7 @@ struct TriggerRunner: Sendable {
         // letter twice.
         try await events.send(failure)
         try await client.withTransaction { transaction in
-            guard try await handled.claim(eventID: id, in: transaction) else { return }
+            guard try await HandledEvents.triggerRuns.claim(eventID: id, in: transaction) else { return }
             _ = try await transaction.query(
                 """
                 insert into partita.trigger_failures (app, trigger, event_id, event, code, message, function, line, attempts)

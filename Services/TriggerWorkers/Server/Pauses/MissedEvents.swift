@@ -1,6 +1,7 @@
 import AppDefinition
 import AppRegistry
 import DocumentModel
+import EventStream
 import Postgres
 
 /// `partita.trigger_missed_events`: what paused triggers have missed.
@@ -18,7 +19,8 @@ struct MissedEvents: Sendable {
 
     let client: PostgresClient
 
-    /// Keeps an event for a trigger that is paused.
+    /// Keeps an event for a trigger that is paused. One that doesn't make up for what it misses has handled the event by that, also when
+    /// the event is delivered again after the pause.
     ///
     /// The pause is locked meanwhile: whoever ends it has seen the event before.
     /// - Returns: `false` when it isn't paused, or the pause has ended: the trigger has to run now.
@@ -28,7 +30,11 @@ struct MissedEvents: Sendable {
         if app.pause(of: trigger.name) == nil { return false }
         return try await client.withTransaction { transaction in
             guard try await AppRegistry.isPaused(trigger.name, of: app.id, in: transaction) else { return false }
-            if trigger.skipsWhatItMisses { return true }
+            if trigger.skipsWhatItMisses {
+                let run = RunRecords.Run(app: app.id, trigger: trigger.name, event: id)
+                _ = try await HandledEvents.triggerRuns.claim(eventID: run.id, in: transaction)
+                return true
+            }
             var (partition, revision, argument): (String?, Revision?, String?) = (nil, nil, nil)
             switch event {
             case .change(let place, let number): (partition, revision) = (place.text, number)

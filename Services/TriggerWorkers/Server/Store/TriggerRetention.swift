@@ -11,7 +11,6 @@ struct TriggerRetention: Service {
     /// How many log lines of functions are kept for each app, the latest ones. They are bounded because users can cause them, by
     /// calling functions that fail.
     var linesOfApp = 100_000
-    let handled = HandledEvents(consumer: "trigger-workers")
 
     private static let interval = Duration.seconds(3600)
     /// How long log lines of functions are kept.
@@ -47,6 +46,6 @@ struct TriggerRetention: Service {
         // The changes that they name are gone.
         try await client.execute(
             "delete from partita.trigger_missed_events where missed_at < now() - interval '31 days'")
-        try await handled.forgetIDs(olderThan: Self.events, on: client)
+        try await HandledEvents.triggerRuns.forgetIDs(olderThan: Self.events, on: client)
     }
 }
