@@ -149,13 +149,7 @@ public actor DocumentSession {
     // MARK: Writing
 
     /// - Throws: `DocumentStoreError` (`transactionTooLarge`) when the documents exceed the transaction's memory limit.
-    func checkSize() throws(DocumentStoreError) {
-        guard plan.bytes > store.maximumTransactionBytes else { return }
-        throw DocumentStoreError(
-            .transactionTooLarge,
-            "Total size of all transaction operations must be less than \(store.maximumTransactionBytes) bytes",
-            mongoCode: 257)
-    }
+    func checkSize() throws(DocumentStoreError) { try plan.checkSize(store.maximumTransactionBytes) }
 
     /// Replaces or removes a document.
     ///

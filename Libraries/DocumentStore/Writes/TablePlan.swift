@@ -21,6 +21,15 @@ struct TablePlan: Sendable {
 
     var isEmpty: Bool { plan.isEmpty }
     var bytes: Int { plan.bytes }
+
+    /// - Throws: `DocumentStoreError` (`transactionTooLarge`) when the documents take more bytes.
+    func checkSize(_ limit: Int) throws(DocumentStoreError) {
+        guard bytes > limit else { return }
+        throw DocumentStoreError(
+            .transactionTooLarge, "Total size of all transaction operations must be less than \(limit) bytes",
+            mongoCode: 257)
+    }
+
     subscript(key: WritePlan.Key) -> WorkingDocument? { plan[key] }
 
     /// Adds a document to the plan as it was read under its lock; a document that is in the plan already stays as it is.
