@@ -1,4 +1,4 @@
-import EventLoop
+public import EventLoop
 
 /// Reads a value for each key, those of many callers with one statement.
 ///
@@ -16,18 +16,22 @@ public final class GatheredReads<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     private let limit: Int
     private let concurrent: Int
+    private let loop: EventLoop?
     private let read: @Sendable ([Key]) async throws -> [Key: Value]
     private let state = Locked(State())
 
     /// - Parameters:
     ///   - limit: The most keys of a read.
     ///   - concurrent: The most reads that are under way.
+    ///   - loop: The loop on which reads run; `nil` for Swift's own threads.
     ///   - read: Reads the values; a key that it doesn't return has none.
     public init(
-        limit: Int = 256, concurrent: Int = 2, read: @escaping @Sendable ([Key]) async throws -> [Key: Value]
+        limit: Int = 256, concurrent: Int = 2, on loop: EventLoop? = nil,
+        read: @escaping @Sendable ([Key]) async throws -> [Key: Value]
     ) {
         self.limit = limit
         self.concurrent = concurrent
+        self.loop = loop
         self.read = read
     }
 
@@ -43,7 +47,7 @@ public final class GatheredReads<Key: Hashable & Sendable, Value: Sendable>: Sen
                 return true
             }
             // Short: it ends when nothing waits.
-            if isDue { Task { await self.work() } }
+            if isDue { Task(executorPreference: loop?.taskExecutor) { await self.work() } }
         }
     }
 
@@ -74,9 +78,4 @@ public final class GatheredReads<Key: Hashable & Sendable, Value: Sendable>: Sen
             for waiter in batch.values.joined() { waiter.resume(throwing: error) }
         }
     }
-}
-
-extension PostgresError {
-    /// Whether other values might not have caused it.
-    fileprivate var mayComeFromValues: Bool { code == .server || code == .invalidParameter }
 }

@@ -87,6 +87,9 @@ public struct PostgresError: Error, Sendable {
     /// available, a lost or refused connection, a server that is shutting down or starting, a plan that a migration outdated.
     public var isRetriable: Bool { failureClass == .again }
 
+    /// Whether a statement with other values might not have caused it.
+    public var mayComeFromValues: Bool { code == .server || code == .invalidParameter }
+
     /// The cause in one line that is safe to log: libpq's message about a failed connection, without its hints, or the object that
     /// Postgres names. `nil` if the server's message may quote data.
     public var cause: String? {
