@@ -62,11 +62,17 @@ extension RealmSimulation {
             isInSnapshot
             ? nil : gateways[gateway].view.tail.entries(after: base, upTo: planned.standing)
         let entries = known ?? database.entries(after: base, for: file)
-        let reciprocals =
-            base == planned.standing.version
-            ? [:] : (database.reciprocals[file.number] ?? [:]).filter { $0.key > UInt64(base) }
-        try merge.merge(entries, reciprocals: reciprocals)
+        try merge.merge(entries, reciprocals: forms(of: entries.entries, after: base, for: file, gateway))
         return merge
+    }
+
+    private mutating func forms(
+        of entries: [HistoryEntry], after base: Int64, for file: ClientFile, _ gateway: Int
+    ) -> [UInt64: [UInt8]] {
+        if let known = gateways[gateway].view.memory.forms(of: entries, after: base, for: file) { return known }
+        let forms = (database.reciprocals[file.number] ?? [:]).filter { $0.key > UInt64(base) }
+        gateways[gateway].view.memory.keep(EntryForms(of: file, after: base, forms, entries), of: file)
+        return forms
     }
 
     /// Plans the first upload, and merges and plans the others.

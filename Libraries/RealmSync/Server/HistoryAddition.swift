@@ -49,6 +49,8 @@ package struct HistoryAddition: Sendable {
         package let formerClientVersion: Int64
         /// New forms of entries, as the client has them.
         package let reciprocals: [UInt64: [UInt8]]
+        /// All of them.
+        let forms: EntryForms
     }
 
     /// Writes of documents as they are in the history then.

@@ -5,6 +5,7 @@ package import DocumentModel
 /// It may be out of date when another gateway has changed the history. The transaction of an upload finds that by the history's version.
 package struct HistoryMemory: Sendable {
     private var files: [Int64: ClientFile] = [:]
+    private var forms: [Int64: EntryForms] = [:]
     private var objects: [ObjectKey: Document?] = [:]
     /// What the objects take, about; those that were replaced count as well.
     private var bytes = 0
@@ -14,12 +15,27 @@ package struct HistoryMemory: Sendable {
     /// Many histories are open at a time.
     private static let maximumBytes = 64 << 10
     private static let maximumFiles = 1000
+    private static let maximumFormBytes = 4 << 10
 
     package func file(_ number: Int64) -> ClientFile? { files[number] }
 
     package mutating func keep(_ file: ClientFile) {
-        if files.count >= Self.maximumFiles { files = [:] }
+        if files.count >= Self.maximumFiles { (files, forms) = ([:], [:]) }
         files[file.number] = file
+    }
+
+    /// The forms in which a client has entries after a version; `nil` if they aren't known.
+    package func forms(
+        of entries: [HistoryEntry], after version: Int64, for file: ClientFile
+    ) -> [UInt64: [UInt8]]? {
+        // Its own entries have no other form.
+        if entries.allSatisfy({ $0.file == file.number }) { return [:] }
+        return forms[file.number]?.forms(of: entries, after: version, for: file)
+    }
+
+    /// Takes the forms in which a client has entries.
+    package mutating func keep(_ new: EntryForms, of file: ClientFile) {
+        forms[file.number] = new.bytes <= Self.maximumFormBytes && files[file.number] != nil ? new : nil
     }
 
     /// The objects that are known at the version with a secret; the value `nil` is known not to exist.

@@ -24,7 +24,10 @@ package struct HistoryView: Sendable {
         var standing = former
         if let last = addition.entries.last { (standing.version, standing.salt) = (last.version, last.salt) }
         standing.revision = reached
-        for change in addition.files { memory.keep(change.file) }
+        for change in addition.files {
+            memory.keep(change.file)
+            memory.keep(change.forms, of: change.file)
+        }
         memory.advance(addition.objects, from: former.salt, to: standing.salt)
         // Then nobody else has written until the commit, which is as good as having read it then.
         if let writes = addition.writes, reached > writes.since {

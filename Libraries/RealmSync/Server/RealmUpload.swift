@@ -37,5 +37,12 @@ package struct RealmUpload: Sendable {
         }
     }
 
+    /// The objects that the changesets change, but for those of changesets that can't be read, and those that can't be stored.
+    package var objects: Set<ObjectKey> {
+        changesets.reduce(into: []) { objects, upload in
+            if let changed = try? Changeset(upload.bytes).objects() { objects.formUnion(changed.filter(\.isStorable)) }
+        }
+    }
+
     package var bytes: Int { changesets.reduce(0) { $0 + $1.bytes.count } }
 }

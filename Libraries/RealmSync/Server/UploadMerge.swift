@@ -16,6 +16,8 @@ package struct UploadMerge: Sendable {
     private(set) var additions: [(changeset: Changeset, keys: Set<ObjectKey>)] = []
     /// New forms of the history's entries, as the client has them.
     private(set) var reciprocals: [UInt64: [UInt8]] = [:]
+    /// All forms of entries after ``base`` that the client has, and these entries.
+    private(set) var forms: (all: [UInt64: [UInt8]], entries: [HistoryEntry]) = ([:], [])
 
     /// - Parameters:
     ///   - file: The client's file as the history has it.
@@ -63,6 +65,10 @@ package struct UploadMerge: Sendable {
         guard stored.count == Int(standing.version - base) else {
             throw RealmRefusal.reset(.badServerVersion, "the history doesn't reach back to version \(base) any more")
         }
+        // Another gateway has integrated more of what the client has uploaded: there are other forms of the entries then.
+        guard stored.last(where: { $0.file == number }).map({ $0.clientVersion <= file.clientVersion }) ?? true else {
+            throw RealmRefusal.busy
+        }
         if let salt = upload.position.salt {
             let place = Int(upload.position.version - base) - 1
             guard place < stored.count, salt == (place < 0 ? part.previous : stored[place].salt) else {
@@ -79,7 +85,8 @@ package struct UploadMerge: Sendable {
         } catch {
             throw error.refusal
         }
-        reciprocals = window.reciprocal(of: UInt64(number)).filter { known[$0.key] != $0.value }
+        forms = (window.reciprocal(of: UInt64(number)), entries)
+        reciprocals = forms.all.filter { known[$0.key] != $0.value }
         let decoded = try appended.map { try Changeset($0.bytes, limits: .none) }
         do {
             merged = try zip(appended, decoded).map { ($0, $1, try $1.objects()) }

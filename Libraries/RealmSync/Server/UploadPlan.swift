@@ -12,6 +12,7 @@ package struct UploadPlan: Sendable {
     private let formerClientVersion: Int64
     /// New forms of the history's entries, as the client has them.
     private let reciprocals: [UInt64: [UInt8]]
+    private let forms: (base: Int64, all: [UInt64: [UInt8]], entries: [HistoryEntry])
     private var refused: [SessionError.CompensatingWrite] = []
     /// The time that the merge and its application took.
     package var work = Duration.zero
@@ -41,6 +42,7 @@ package struct UploadPlan: Sendable {
         file = merge.file
         formerClientVersion = merge.file.clientVersion
         reciprocals = merge.reciprocals
+        forms = (merge.base ?? 0, merge.forms.all, merge.forms.entries)
         self.schema = schema
         self.target = target
         var stored = stored
@@ -83,7 +85,9 @@ package struct UploadPlan: Sendable {
 
     /// What becomes of the client's file.
     var fileChange: HistoryAddition.FileChange {
-        HistoryAddition.FileChange(file: file, formerClientVersion: formerClientVersion, reciprocals: reciprocals)
+        HistoryAddition.FileChange(
+            file: file, formerClientVersion: formerClientVersion, reciprocals: reciprocals,
+            forms: EntryForms(of: file, after: forms.base, forms.all, forms.entries))
     }
 
     private var nextVersion: Int64 { (entries.last?.version ?? formerVersion) + 1 }

@@ -65,7 +65,7 @@ extension Mutant {
             "salt == (place < 0 ? part.previous : stored[place].salt)", becomes: "true"),
         Mutant(
             "realm-reciprocals-lost", of: realm, merge,
-            omits: "reciprocals = window.reciprocal(of: UInt64(number)).filter { known[$0.key] != $0.value }"),
+            omits: "reciprocals = forms.all.filter { known[$0.key] != $0.value }"),
         Mutant(
             "realm-additions-lost", of: realm, merge,
             omits: "additions = try lostAdditions(to: entries).map { ($0, try $0.objects()) }"),
@@ -93,6 +93,9 @@ extension Mutant {
             "realm-tail-follows-anything", of: realm, tail,
             "first.version != (end ?? 0) + 1 || entries.last?.salt != new.previous", becomes: "false"),
         Mutant("realm-objects-of-another-version", of: realm, memory, "salt == self.salt", becomes: "true"),
+        Mutant(
+            "realm-forms-of-nothing", of: realm, memory, "entries.allSatisfy({ $0.file == file.number })",
+            becomes: "true"),
         Mutant("realm-objects-kept-behind-others", of: realm, memory, "former != self.salt", becomes: "false"),
         Mutant(
             "realm-race-not-forgotten", of: realm, view, omits: "memory = HistoryMemory()",
