@@ -59,7 +59,7 @@ public actor StatementBatches<Question: Sendable, Answer: Sendable> {
         do {
             let answers = try await ask(batch.map(\.question))
             for (entry, answer) in zip(batch, answers) { entry.continuation.resume(returning: answer) }
-        } catch  where batch.count > 1 && mayComeFromOne(error) {
+        } catch let error where batch.count > 1 && mayComeFromOne(error) {
             let middle = batch.startIndex + batch.count / 2
             await answer(batch[..<middle])
             await answer(batch[middle...])

@@ -2,7 +2,7 @@ package import DocumentModel
 
 /// The merge of an upload with what others have done since the state on which its client was.
 package struct UploadMerge: Sendable {
-    let upload: RealmUpload
+    package let upload: RealmUpload
     let file: ClientFile
     /// What is done before it in the same transaction.
     let planned: PlannedUploads

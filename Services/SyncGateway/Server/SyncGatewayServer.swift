@@ -93,7 +93,8 @@ public enum SyncGatewayServer {
         context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
-        let realm = RealmHub(store: engines.store, apps: engines.apps, logger: logger)
+        let realm = RealmHub(
+            store: engines.store, apps: engines.apps, on: context.loops.next(), logger: logger)
         context.router.webSocket("/api/client/v2.0/app/:app/realm-sync") {
             try sessions.admitRealm($0, hub: realm)
         }

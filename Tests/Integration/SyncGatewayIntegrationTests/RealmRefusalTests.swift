@@ -140,6 +140,112 @@ import Testing
         #expect(try await world.document(box)?["li"] == [1])
     }
 
+    @Test func `uploads into many partitions are committed together, and one that is refused fails alone`() async throws
+    {
+        let world = try await World("together"), taken = ObjectKey(table: "Box", id: .int(1000)), rounds = 10
+        try world.honest.write((taken, ["li": [1]]))
+        try await world.honest.upload()
+        var clients: [RealmClient] = []
+        for _ in 0..<12 {
+            let partition = world.fixture.partition()
+            try await world.fixture.grant(.write, to: "ann", in: partition, app: world.app)
+            clients.append(RealmClient("ann", in: partition, of: world.fixture, app: world.app))
+            try await clients[clients.count - 1].open()
+        }
+        func box(_ round: Int, _ number: Int) -> ObjectKey {
+            number == 7 ? taken : ObjectKey(table: "Box", id: .int(Int64(round * 20 + number)))
+        }
+        for round in 0..<rounds {
+            for (number, client) in clients.enumerated() { try client.write((box(round, number), ["li": [7]])) }
+            for client in clients { client.sendPending() }
+            for client in clients { try await client.upload() }
+            try await clients[7].receive { $0.objects.objects[taken] == nil }
+        }
+        for (number, client) in clients.enumerated() where number != 7 {
+            #expect(client.errors.isEmpty)
+            for round in 0..<rounds { #expect(try await world.document(box(round, number))?["li"] == [7]) }
+        }
+        #expect(clients[7].errors.map { $0.numbers.first } == Array(repeating: 231, count: rounds))
+        #expect(try await world.document(taken)?["li"] == [1])
+        let (objects, transactions) = try #require(
+            try await world.fixture.postgres.query(
+                "select count(*), count(distinct xmin::text) from partita.realm_objects where app = $1",
+                [.text(world.app)]
+            ).decode((Int, Int).self).first)
+        #expect(objects == 11 * rounds + 1)
+        #expect(transactions < objects / 2, "\(transactions) of \(objects)")
+    }
+
+    @Test func `an object that others have or make in their partitions at the same time stays theirs`() async throws {
+        let world = try await World("taken")
+        let owned = ObjectKey(table: "Box", id: .int(1))
+        func client(_ user: String) async throws -> RealmClient {
+            let partition = world.fixture.partition()
+            try await world.fixture.grant(.write, to: user, in: partition, app: world.app)
+            let client = RealmClient(user, in: partition, of: world.fixture, app: world.app)
+            try await client.open()
+            return client
+        }
+        let owner = try await client("ann")
+        var others: [RealmClient] = []
+        for _ in 0..<8 { others.append(try await client("mallory")) }
+        try owner.write((owned, ["li": [0]]))
+        try await owner.upload()
+        for round in 1...20 {
+            let new = ObjectKey(table: "Box", id: .int(Int64(100 + round)))
+            try owner.write((owned, ["li": [.int64(Int64(round))]]))
+            try others[0].write((owned, ["li": [-1]]))
+            for other in others[1...] { try other.write((new, ["li": [.int64(Int64(round))]])) }
+            for client in [owner] + others { client.sendPending() }
+            for client in [owner] + others { try await client.upload() }
+            for client in others { try await client.catchUp() }
+            #expect(try await world.document(owned)?["li"] == [.int64(Int64(round))])
+            #expect(others[0].objects.objects[owned] == nil)
+            let owners = others[1...].filter { $0.objects.objects[new] != nil }
+            #expect(owners.count == 1)
+        }
+        #expect(owner.errors.isEmpty)
+        #expect(others[0].errors.map { $0.numbers.first } == Array(repeating: 231, count: 20))
+        let refusals = others[1...].reduce(0) { $0 + $1.errors.count }
+        #expect(refusals == 20 * 6)
+    }
+
+    @Test func `a document that another writer has locked keeps only its partition's clients waiting`() async throws {
+        let world = try await World("locked"), locked = ObjectKey(table: "Box", id: .int(1))
+        let partitions = (0..<12).map { _ in world.fixture.partition() }
+        var clients: [RealmClient] = []
+        for partition in partitions {
+            try await world.fixture.grant(.write, to: "ann", in: partition, app: world.app)
+            let client = RealmClient("ann", in: partition, of: world.fixture, app: world.app)
+            try await client.open()
+            clients.append(client)
+        }
+        try clients[0].write((locked, ["li": [0]]))
+        try await clients[0].upload()
+        try await world.fixture.postgres.withTransaction { transaction in
+            let rows = try await transaction.query(
+                "select from \"locked/chat\".\"Box\" where partition = $1 for update", [.text(partitions[0].text)])
+            #expect(rows.count == 1)
+            try clients[0].write((locked, ["li": [1]]))
+            clients[0].sendPending()
+            let begin = ContinuousClock.now
+            for round in 0..<5 {
+                for (number, client) in clients.enumerated().dropFirst() {
+                    try client.write((ObjectKey(table: "Box", id: .int(Int64(100 + round * 20 + number))), ["li": [1]]))
+                    client.sendPending()
+                }
+                for client in clients.dropFirst() { try await client.upload() }
+            }
+            // It is still locked.
+            #expect(ContinuousClock.now - begin < .seconds(8))
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(!clients[0].pending.isEmpty)
+        }
+        try await clients[0].upload()
+        #expect(try await world.document(locked)?["li"] == [1])
+        for client in clients { #expect(client.errors.isEmpty) }
+    }
+
     @Test func `a user can't make client files without end`() async throws {
         let world = try await World("manyfiles")
         try await world.fixture.postgres.execute(

@@ -46,7 +46,7 @@ import Testing
     /// What an hour of the gateway does, for clients that may be away for a time.
     private func sweep(_ fixture: GatewayFixture, offline: Duration = .seconds(86_400)) async throws {
         let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
-        let hub = RealmHub(store: fixture.store, apps: apps, logger: logger)
+        let hub = RealmHub(store: fixture.store, apps: apps, on: GatewayFixture.loops.next(), logger: logger)
         try await RealmRetention(
             hub: hub, tables: RealmTables(client: fixture.postgres), offline: offline, logger: logger
         ).sweep()
@@ -222,7 +222,7 @@ import Testing
             try await fixture.postgres.execute(
                 "update partita.realm_files set seen_at = now() - $2 * interval '1 hour' where partition = $1",
                 [.text(partition.text), .int(Int64(hours))])
-            let hub = RealmHub(store: fixture.store, apps: apps, logger: logger)
+            let hub = RealmHub(store: fixture.store, apps: apps, on: GatewayFixture.loops.next(), logger: logger)
             try await RealmRetention(
                 hub: hub, tables: RealmTables(client: fixture.postgres), offline: .seconds(86_400), logger: logger
             ).sweep()

@@ -37,7 +37,7 @@ final class RealmWorld {
         let logger = Logger(label: "realm-world")
         hub = RealmHub(
             store: fixture.store, apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger),
-            logger: logger)
+            on: GatewayFixture.loops.next(), logger: logger)
         for user in Self.users { try await fixture.grant(.write, to: user, in: partition, app: app) }
         for _ in Self.users { try await addClient() }
         try clients[0].write((edits.visits, ["visits": .int64(0)]))

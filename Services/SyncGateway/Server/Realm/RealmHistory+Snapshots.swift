@@ -18,12 +18,18 @@ extension RealmHistory {
         after version: Int64, upTo end: HistoryStanding, for file: ClientFile
     ) async throws -> HistoryPart {
         guard let snapshot = file.snapshot, version < snapshot.version else {
-            if let known = view.withLock({ $0.tail.entries(after: version, upTo: end) }) { return known }
+            if let known = knownEntries(after: version, upTo: end, for: file) { return known }
             return try await tables.entries(of: key, after: version)
         }
         var part = try await tables.parts(of: snapshot, in: key, after: version)
         part.entries += try await tables.entries(of: key, after: snapshot.version).entries
         return part
+    }
+
+    /// The same, if they are in memory.
+    func knownEntries(after version: Int64, upTo end: HistoryStanding, for file: ClientFile) -> HistoryPart? {
+        if let snapshot = file.snapshot, version < snapshot.version { return nil }
+        return view.withLock { $0.tail.entries(after: version, upTo: end) }
     }
 
     /// A client file; `nil` if there is none of that number.
@@ -32,6 +38,16 @@ extension RealmHistory {
         let file = try await tables.file(number, of: key)
         if let file { view.withLock { $0.memory.keep(file) } }
         return file
+    }
+
+    /// The forms in which a client has entries after a version.
+    func forms(
+        of entries: [HistoryEntry], after version: Int64, for file: ClientFile
+    ) async throws -> [UInt64: [UInt8]] {
+        if let known = view.withLock({ $0.memory.forms(of: entries, after: version, for: file) }) { return known }
+        let forms = try await tables.reciprocals(of: file.number, after: version, in: key)
+        view.withLock { $0.memory.keep(EntryForms(of: file, after: version, forms, entries), of: file) }
+        return forms
     }
 
     /// Notes up to which version a client has the history.
@@ -49,7 +65,7 @@ extension RealmHistory {
         var found = view.withLock { $0.memory.objects(keys, at: salt) }
         let missing = keys.filter { found[$0] == nil }
         if !missing.isEmpty {
-            let read = try await tables.objects(missing, at: salt, of: key)
+            let read = try await statements.objects(missing, at: salt, of: key)
             let new = Dictionary(uniqueKeysWithValues: missing.map { ($0, read[$0]) })
             found.merge(new) { $1 }
             view.withLock { $0.memory.keep(new, at: salt) }

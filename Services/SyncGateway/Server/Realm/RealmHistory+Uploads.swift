@@ -8,6 +8,18 @@ import SyncEngine
 extension RealmHistory {
     /// The most uploads of different clients in one transaction, and the most bytes of changesets if there are several.
     private static let batch = (uploads: 64, bytes: 1 << 20)
+    /// The most bytes of an upload whose merge doesn't wait for its turn, and the most that they are, multiplied by those of the history
+    /// with which they are merged.
+    private static let small = (bytes: 16 << 10, product: 64 << 20)
+    /// The most objects that are read before uploads are merged.
+    private static let maximumKeys = 500
+    /// How often an upload is begun anew when another gateway was faster, or another writer has locked a document, and after what pauses: a
+    /// quarter of a minute in all.
+    private static let races = (
+        attempts: 36, schedule: RetrySchedule(first: .milliseconds(5), limit: .milliseconds(500))
+    )
+    /// How long a history's commits are alone after one has failed, so that it doesn't delay those of other partitions again.
+    private static let suspicion = Duration.seconds(10)
 
     /// Merges what a client has uploaded with the history, and writes it to the documents; together with what others have uploaded
     /// meanwhile.
@@ -19,8 +31,12 @@ extension RealmHistory {
             try await alone {
                 while own.result == nil {
                     let batch = takeBatch()
-                    if batch.count > 1, await integrateTogether(batch) { continue }
-                    for one in batch { one.end(await integrateAlone(one.upload)) }
+                    if batch.allSatisfy({ $0.upload.bytes <= Self.small.bytes }) {
+                        await integrate(batch)
+                    } else {
+                        // Not on the loop, which serves others.
+                        await withTaskExecutorPreference(globalConcurrentExecutor) { await integrate(batch) }
+                    }
                 }
             }
         } catch {
@@ -31,6 +47,11 @@ extension RealmHistory {
         }
         guard let result = own.result else { throw RealmRefusal.busy }
         return result
+    }
+
+    private func integrate(_ batch: [WaitingUpload]) async {
+        if batch.count > 1, await integrateTogether(batch) { return }
+        for one in batch { one.end(await integrateAlone(one.upload)) }
     }
 
     /// Takes the first upload that waits, and the next ones of other clients that may be committed with it.
@@ -54,6 +75,9 @@ extension RealmHistory {
     private func integrateTogether(_ batch: [WaitingUpload]) async -> Bool {
         do {
             var planned = PlannedUploads(after: try await newest())
+            // At once, since one after the other each would wait for Postgres.
+            let keys = batch.reduce(into: Set()) { $0.formUnion($1.upload.objects) }
+            if keys.count <= Self.maximumKeys { _ = try await objects(keys, at: planned.standing.salt) }
             for one in batch { planned.append(try await plan(one.upload, after: planned, refusal: nil)) }
             try await commit(planned)
             for (one, plan) in zip(batch, planned.plans) {
@@ -77,7 +101,7 @@ extension RealmHistory {
 
     private func integrateAlone(_ upload: RealmUpload, _ integration: inout RealmUpload.Integration) async throws {
         var rest = upload.changesets[...], mayWrite = upload.mayWrite, isOneByOne = false, refusal: String?
-        var backoff = RetryBackoff(Self.races)
+        var backoff = RetryBackoff(Self.races.schedule)
         while !rest.isEmpty {
             let size = isOneByOne ? 1 : rest.count
             let standing = try await newest()
@@ -104,9 +128,6 @@ extension RealmHistory {
                     continue
                 }
                 try await pause(&backoff)
-            } catch let error as DocumentStoreError where error.code == .busy || error.code == .conflict {
-                forget()
-                try await pause(&backoff)
             } catch is RealmTables.Forbidden where mayWrite {
                 mayWrite = false
             } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
@@ -127,7 +148,7 @@ extension RealmHistory {
     private func newest() async throws -> HistoryStanding {
         let version = try deployed().version
         if let standing = view.withLock({ $0.tail.current }), standing.appVersion == version { return standing }
-        return try await absorb()
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await absorb() }
     }
 
     /// Others have changed the history, or may have: nothing is known any more.
@@ -136,20 +157,41 @@ extension RealmHistory {
     private func plan(
         _ upload: RealmUpload, after planned: PlannedUploads, refusal: String?
     ) async throws -> UploadPlan {
-        try await merges.enter(ExactText(key.app), member: ExactText(upload.user))
-        defer { merges.leave(ExactText(key.app), member: ExactText(upload.user)) }
-        let deployed = try deployed(), standing = planned.standing
-        guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
         guard let file = try await file(upload.file) else {
             throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
         }
-        var merge = try UploadMerge(upload, of: file, after: planned), work = Duration.zero
+        let merge = try UploadMerge(upload, of: file, after: planned)
+        if isSmall(merge, of: file, after: planned) {
+            return try await plan(merge, of: file, after: planned, refusal: refusal)
+        }
+        try await merges.enter(ExactText(key.app), member: ExactText(upload.user))
+        defer { merges.leave(ExactText(key.app), member: ExactText(upload.user)) }
+        // Not on the loop, which serves others.
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            try await plan(merge, of: file, after: planned, refusal: refusal)
+        }
+    }
+
+    /// Whether a merge takes little memory and time. Each instruction of one side may meet each of the other.
+    private func isSmall(_ merge: UploadMerge, of file: ClientFile, after planned: PlannedUploads) -> Bool {
+        guard merge.upload.bytes <= Self.small.bytes else { return false }
+        guard let base = merge.base else { return true }
+        guard let entries = knownEntries(after: base, upTo: planned.standing, for: file) else { return false }
+        let others = (entries.entries + planned.entries).reduce(0) {
+            $0 + ($1.file == file.number ? 0 : $1.bytes.count)
+        }
+        return others * merge.upload.bytes <= Self.small.product
+    }
+
+    private func plan(
+        _ started: UploadMerge, of file: ClientFile, after planned: PlannedUploads, refusal: String?
+    ) async throws -> UploadPlan {
+        let deployed = try deployed(), standing = planned.standing
+        guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
+        var merge = started, work = Duration.zero
         if let base = merge.base {
-            // There are none of versions that don't exist yet.
-            async let reciprocals =
-                base == standing.version ? [:] : tables.reciprocals(of: file.number, after: base, in: key)
             let entries = try await allEntries(after: base, upTo: standing, for: file)
-            let forms = try await reciprocals, begin = ContinuousClock.now
+            let forms = try await forms(of: entries.entries, after: base, for: file), begin = ContinuousClock.now
             try merge.merge(entries, reciprocals: forms)
             work = ContinuousClock.now - begin
         }
@@ -164,7 +206,7 @@ extension RealmHistory {
     /// Lets the other gateway that was faster end what it does.
     /// - Throws: ``RealmRefusal/busy`` after too many attempts.
     private func pause(_ backoff: inout RetryBackoff) async throws {
-        guard backoff.failures < Self.attempts else { throw RealmRefusal.busy }
+        guard backoff.failures < Self.races.attempts else { throw RealmRefusal.busy }
         try await Task.sleep(for: backoff.next())
     }
 
@@ -176,19 +218,19 @@ extension RealmHistory {
 
     private func commit(_ planned: PlannedUploads) async throws {
         if planned.entries.isEmpty { return }
-        let deployed = try deployed(), former = planned.standing, tables = tables, key = key
-        let writes = planned.writes(try schema(former.schema), deployed.target(key.partition))
-        let addition = planned.addition(writing: writes.map { ($0.collection, $0.id.idText ?? "") })
-        let request = view.withLock { $0.tail.lastRequest }, revision = Locked(former.revision)
-        try await store.withTransaction(app: key.app, readsItsWrites: false) { transaction in
-            let reached = try await tables.add(addition, to: key, from: former, in: transaction)
-            revision.withLock { $0 = reached }
-        } _: { session in
-            try await RealmWrite.perform(writes, in: session)
+        let deployed = try deployed(), former = planned.standing
+        let writes = try planned.writes(try schema(former.schema), in: key.partition, deployed.target(key.partition))
+        let addition = planned.addition(writing: writes.map { ($0.namespace.collection, $0.id) })
+        let request = view.withLock { $0.tail.lastRequest }
+        let commit = RealmCommit(key: key, former: former, addition: addition, writes: writes)
+        let reached: Revision
+        do {
+            reached = try await statements.commit(commit, isAlone: suspicion.withLock { $0.map { $0 > .now } ?? false })
+        } catch {
+            suspicion.withLock { $0 = .now + Self.suspicion }
+            throw error
         }
-        view.withLock {
-            $0.committed(addition, after: former, reaching: revision.withLock { $0 }, request: request)
-        }
+        view.withLock { $0.committed(addition, after: former, reaching: reached, request: request) }
     }
 }
 

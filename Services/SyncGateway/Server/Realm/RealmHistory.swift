@@ -15,6 +15,7 @@ final class RealmHistory: Sendable {
     let key: PartitionKey
     let store: DocumentStore
     let tables: RealmTables
+    let statements: SharedStatements
     let classes: RealmClasses
     let logger: Logger
     /// One snapshot at a time of all partitions.
@@ -24,20 +25,23 @@ final class RealmHistory: Sendable {
     let view = Locked(HistoryView())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     let merges: FairGate<ExactText>
+    /// Until when uploads are committed alone.
+    let suspicion = Locked<ContinuousClock.Instant?>(nil)
     /// What clients have uploaded and nobody integrates yet.
     let waiting = Locked<[WaitingUpload]>([])
     /// One change of the history at a time; other gateways are noticed by the version.
     private let gate = FairGate<ExactText>(places: 1, waiting: 10_000)
 
     init(
-        key: PartitionKey, store: DocumentStore, classes: RealmClasses, merges: FairGate<ExactText>,
-        snapshots: FairGate<ExactText>, compressions: FairGate<ExactText>, logger: Logger
+        key: PartitionKey, store: DocumentStore, statements: SharedStatements, classes: RealmClasses,
+        merges: FairGate<ExactText>, snapshots: FairGate<ExactText>, compressions: FairGate<ExactText>, logger: Logger
     ) {
         self.key = key
         self.merges = merges
         self.snapshots = snapshots
         self.compressions = compressions
         self.store = store
+        self.statements = statements
         self.classes = classes
         self.logger = logger
         tables = RealmTables(client: store.client)
@@ -106,9 +110,8 @@ final class RealmHistory: Sendable {
         return part
     }
 
-    /// How often a change is begun anew when another gateway was faster, and after what pauses.
-    static let attempts = 10
-    static let races = RetrySchedule(first: .milliseconds(5), limit: .milliseconds(200))
+    /// How often a look is begun anew when another gateway was faster.
+    private static let attempts = 10
 
     func absorb() async throws -> HistoryStanding {
         for _ in 0..<Self.attempts {
@@ -175,9 +178,9 @@ final class RealmHistory: Sendable {
     }
 
     private func add(_ addition: HistoryAddition, from former: HistoryStanding) async throws {
-        try await store.client.withTransaction { transaction in
-            try await tables.add(addition, to: key, from: former, in: transaction)
-        }
+        // Another gateway may well append the same now.
+        try await statements.commit(
+            RealmCommit(key: key, former: former, addition: addition), isAlone: true, lockTimeout: .milliseconds(500))
         view.withLock { $0.absorbed(addition, after: former) }
     }
 
@@ -200,7 +203,7 @@ final class RealmHistory: Sendable {
             if read.isFinal { changes += gone.map { ($0, nil) } }
             if read.isFinal || !isWhole { standing.revision = read.to }
             let known = PartitionObjects(
-                schema: schema, objects: try await tables.objects(changes.map(\.key), at: standing.salt, of: key))
+                schema: schema, objects: try await statements.objects(changes.map(\.key), at: standing.salt, of: key))
             let addition = HistoryAddition(
                 absorbing: changes, into: known, standing, at: Self.time(store.clock.now()))
             try await add(addition, from: standing)

@@ -26,6 +26,7 @@ final class RealmHub: Sendable {
     private let apps: AppDirectory
     private let classes: RealmClasses
     private let logger: Logger
+    private let statements: SharedStatements
     /// A merge may take much memory and time: few at once, by app and user.
     private let merges = FairGate<ExactText>(places: 4, waiting: 25_000)
     /// A snapshot reads all objects of a partition.
@@ -34,8 +35,10 @@ final class RealmHub: Sendable {
     private let compressions = FairGate<ExactText>(places: 1, waiting: 25_000)
     private let state = Locked(State())
 
-    init(store: DocumentStore, apps: AppDirectory, logger: Logger) {
+    /// - Parameter loop: The loop on which what small uploads need of Postgres is asked for.
+    init(store: DocumentStore, apps: AppDirectory, on loop: EventLoop, logger: Logger) {
         self.store = store
+        statements = SharedStatements(store: store, on: loop)
         self.apps = apps
         classes = RealmClasses(apps: apps, logger: logger)
         self.logger = logger
@@ -60,7 +63,7 @@ final class RealmHub: Sendable {
 
     private func makeHistory(_ key: PartitionKey) -> RealmHistory {
         RealmHistory(
-            key: key, store: store, classes: classes, merges: merges, snapshots: snapshots,
+            key: key, store: store, statements: statements, classes: classes, merges: merges, snapshots: snapshots,
             compressions: compressions, logger: logger)
     }
 

@@ -235,10 +235,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     private func integrate(_ upload: RealmUpload, _ history: RealmHistory) async throws {
         let begin = ContinuousClock.now
-        // Not on the loop, which serves others: it may be much to merge.
-        let integration = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await history.integrate(upload)
-        }
+        let integration = try await history.integrate(upload)
         connection.hub.grown(key, by: self)
         connection.charge(integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)

@@ -113,34 +113,6 @@ struct RealmTables: Sendable {
         return reciprocals
     }
 
-    /// Objects as they are at the version of the history with a secret.
-    /// - Throws: ``RealmRefusal/busy`` if that isn't the newest version.
-    func objects(
-        _ keys: some Sequence<ObjectKey>, at salt: Int64, of partition: PartitionKey
-    ) async throws -> [ObjectKey: Document] {
-        let keys = Array(keys)
-        if keys.isEmpty { return [:] }
-        let rows = try await client.query(
-            """
-            select k.place, o.body, coalesce((
-                    select h.salt from partita.realm_partitions r
-                    join partita.realm_history h on h.app = r.app and h.partition = r.partition and h.version = r.version
-                    where r.app = $1 and r.partition = $2), 0)
-            from unnest($3::text[], $4::text[]) with ordinality k(class, id, place)
-            -- Laterally, so that each is looked up by its key: without statistics Postgres would read the whole partition instead.
-            left join lateral (
-                select body from partita.realm_objects
-                where app = $1 and partition = $2 and class = k.class and id = k.id limit 1) o on true
-            """, Self.place(partition) + [.textArray(keys.map(\.table)), .textArray(keys.map(\.idText))])
-        var objects: [ObjectKey: Document] = [:]
-        for row in rows {
-            let (place, body, found) = try row.decode((Int, String?, Int64).self)
-            guard found == salt else { throw RealmRefusal.busy }
-            if let body { objects[keys[place - 1]] = try ExtendedJSON.parseDocument(body) }
-        }
-        return objects
-    }
-
     /// The keys of all objects.
     func objectKeys(of key: PartitionKey) async throws -> Set<ObjectKey> {
         let rows = try await client.query(
