@@ -152,7 +152,7 @@ import Testing
         // Eve's gateway renews, Dan's is gone.
         _ = try await leases.refresh([members[1]])
         try await fixture.redis.command(["DEL", "\(fixture.pool):presence:mark"])
-        try await eventually("Dan is off-line", within: .seconds(10)) {
+        try await eventually("Dan is off-line", within: .seconds(40)) {
             try await presence(of: "dan") == "Off-Line"
         }
         try await waitForMark(fixture)
@@ -162,7 +162,7 @@ import Testing
 
     /// The workers have looked after who was online when they began.
     private func waitForMark(_ fixture: TriggersFixture) async throws {
-        try await eventually("the mark is set", within: .seconds(10)) {
+        try await eventually("the mark is set", within: .seconds(40)) {
             try await fixture.redis.command(["EXISTS", "\(fixture.pool):presence:mark"]).int == 1
         }
     }
