@@ -19,7 +19,7 @@ extension RealmHistory {
         attempts: 36, schedule: RetrySchedule(first: .milliseconds(5), limit: .milliseconds(500))
     )
     /// How long a history's commits are alone after one has failed, so that it doesn't delay those of other partitions again.
-    private static let suspicion = Duration.seconds(10)
+    private static let timeAlone = Duration.seconds(10)
 
     /// Merges what a client has uploaded with the history, and writes it to the documents; together with what others have uploaded
     /// meanwhile.
@@ -225,9 +225,10 @@ extension RealmHistory {
         let commit = RealmCommit(key: key, former: former, addition: addition, writes: writes)
         let reached: Revision
         do {
-            reached = try await statements.commit(commit, isAlone: suspicion.withLock { $0.map { $0 > .now } ?? false })
+            reached = try await statements.commit(
+                commit, isAlone: aloneUntil.withLock { $0.map { $0 > .now } ?? false })
         } catch {
-            suspicion.withLock { $0 = .now + Self.suspicion }
+            aloneUntil.withLock { $0 = .now + Self.timeAlone }
             throw error
         }
         view.withLock { $0.committed(addition, after: former, reaching: reached, request: request) }

@@ -26,7 +26,7 @@ final class RealmHistory: Sendable {
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     let merges: FairGate<ExactText>
     /// Until when uploads are committed alone.
-    let suspicion = Locked<ContinuousClock.Instant?>(nil)
+    let aloneUntil = Locked<ContinuousClock.Instant?>(nil)
     /// What clients have uploaded and nobody integrates yet.
     let waiting = Locked<[WaitingUpload]>([])
     /// One change of the history at a time; other gateways are noticed by the version.

@@ -89,7 +89,8 @@ final class SharedStatements: Sendable {
     ///   - isAlone: Whether it gets a transaction of its own, since it may well fail.
     ///   - lockTimeout: How long that waits for a lock of another transaction.
     /// - Returns: the revision up to which the history has the changes of documents then.
-    /// - Throws: ``RealmRefusal/busy`` if the history isn't what it was; ``RealmTables/Forbidden``; `DocumentStoreError`.
+    /// - Throws: ``RealmRefusal/busy`` if the history isn't what it was, or a document is locked; ``RealmTables/Forbidden``;
+    ///   `DocumentStoreError`.
     @discardableResult
     func commit(
         _ commit: RealmCommit, isAlone: Bool, lockTimeout: Duration = lockTimeout
@@ -98,6 +99,7 @@ final class SharedStatements: Sendable {
         return try await batches(of: commit.key.app).answer(to: commit)
     }
 
+    /// Commits of two partitions that write one document can't be in one transaction: the store refuses them, and they are tried apart.
     private func batches(of app: String) -> StatementBatches<RealmCommit, Revision> {
         commits.withLock { commits in
             if let known = commits[ExactText(app)] { return known }
