@@ -75,6 +75,7 @@ import Testing
         }
         // Other tests may have started further gateways.
         let answers = acks.withLock { $0.filter { $0.partition == partition } }
+        #expect(Set(answers.map(\.user)) == ["ann", "nobody"])
         #expect(Set(answers.map { "\($0.gateway) \($0.user)" }).count == answers.count)
         let gateways = try await fixture.postgres.query("select gateway from partita.gateways").decode(String.self)
         #expect(acks.withLock { $0.allSatisfy { gateways.contains($0.gateway) } })
