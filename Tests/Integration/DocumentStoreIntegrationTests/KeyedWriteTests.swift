@@ -129,7 +129,11 @@ import Testing
                     }
                     #expect(error?.code == .conflict)
                     group.addTask { _ = try await Self.commit([update], in: fixture, lockTimeout: .seconds(20)) }
-                    try await Task.sleep(for: .milliseconds(100))
+                    try await eventually("it waits for the lock") {
+                        try await fixture.client.query("select count(*) from pg_locks where not granted").decode(
+                            Int.self)
+                            != [0]
+                    }
                 }
                 try await group.waitForAll()
             }
