@@ -171,7 +171,7 @@ let libraries: [Target] = [
         [
             "AppDefinition", "AppRegistry", "Archives", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Lifecycle", "Logging", "Postgres",
-            "ServiceEngines", "SyncEngine",
+            "RealmSync", "ServiceEngines", "SyncEngine",
         ]),
     library(
         "Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"], embedding: ["Migrations"]),
@@ -194,7 +194,7 @@ let services: [Target] =
             "DocumentModel",
             "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
-            "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
+            "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "RealmSync", "Redis", "Secrets",
             "ServiceBootstrap", "ServiceEngines", "SyncEngine",
         ], embedding: ["Migrations", "Throttle/Scripts"])
     + service(
@@ -309,7 +309,7 @@ let testTargets: [Target] = [
         dependencies: ["DocumentModel", "RealmClientModel", "RealmMessages", "RealmSync", "Simulation", "SyncEngine"],
         path: "Tests/RealmSimulation", swiftSettings: settings),
     tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSimulation", "RealmSync", "SyncEngine", "Vectors"]),
-    tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
+    tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "RealmSync", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
         "Unit", "PartitaClientTests",

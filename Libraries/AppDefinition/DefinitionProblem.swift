@@ -53,6 +53,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         /// A part of a synced collection's schema that apps with a Realm SDK can't have.
         case realmClassUnfit = "realm-class-unfit"
         case syncTypeUnsupported = "sync-type-unsupported"
+        /// Users can change the app's schemas.
+        case developmentMode = "development-mode"
         /// `--sync-by` names a field by which the app's permissions can't be kept.
         case syncByInvalid = "sync-by-invalid"
         case matchInvalid = "match-invalid"

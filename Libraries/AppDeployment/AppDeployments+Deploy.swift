@@ -100,7 +100,7 @@ extension AppDeployments {
         return (number, try await inspect(try await registry.version(number, of: app).files))
     }
 
-    private func inspect(_ files: AppFiles) async throws -> AppDefinition.Inspection {
+    func inspect(_ files: AppFiles) async throws -> AppDefinition.Inspection {
         let inspection = try await AppCheck.inspect(files, on: loop)
         guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
         return inspection
@@ -123,7 +123,7 @@ extension AppDeployments {
             refusal: impact.refusal(options))
     }
 
-    private func deploy(
+    func deploy(
         _ inspection: AppDefinition.Inspection, restoring number: Int64?, _ options: Options, _ lock: DeploymentLock
     ) async throws -> Outcome {
         let definition = inspection.definition

@@ -82,7 +82,7 @@ public enum Topics {
         DocumentChangesEvent.topic.contract,
         FenceAck.topic.contract, MediaEvent.topic.contract, MediaJob.topic.contract, GrantsEvent.topic.contract,
         PermissionRequest.topic.contract, PresenceEvent.topic.contract, PushRegistrationEvent.topic.contract,
-        RevocationReceipt.topic.contract,
+        RevocationReceipt.topic.contract, SchemaAnswer.topic.contract, SchemaRequest.topic.contract,
         SigningKeyEvent.topic.contract,
         TriggerFailure.topic.contract,
     ]

@@ -31,7 +31,7 @@ extension DefinitionReader {
                 isEnabled: true, service: service, database: database, partitionKey: key, partitionType: proposal.type,
                 hasNullPartition: false, read: try RuleExpression(proposal.read),
                 write: try RuleExpression(proposal.write), isRecoveryDisabled: node.bool("is_recovery_mode_disabled"),
-                maximumOfflineDays: maximumOfflineDays(node))
+                maximumOfflineDays: maximumOfflineDays(node), isInDevelopment: isInDevelopment(node))
             node.problem(
                 .syncTypeUnsupported, severity: .warning, at: "type",
                 "sync is partition-based by \(key) instead of flexible: \(text(proposal)); devices open one \(key) at a time"

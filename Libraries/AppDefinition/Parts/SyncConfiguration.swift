@@ -20,6 +20,9 @@ public struct SyncConfiguration: Sendable {
     public var isRecoveryDisabled: Bool
     /// How many days a client with a Realm SDK may be away, from 1 to 3650 (`client_max_offline_days`); `nil` leaves that to the operator.
     public var maximumOfflineDays: Int?
+    /// Whether clients with a Realm SDK that may write a partition add their classes and properties to the app's schemas
+    /// (`development_mode_enabled`).
+    public var isInDevelopment = false
 
     /// Whether a value names a partition of the app.
     public func admits(_ value: Value) -> Bool { value == .null ? hasNullPartition : partitionType.holds(value) }

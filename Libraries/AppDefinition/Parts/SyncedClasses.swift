@@ -10,6 +10,8 @@ public struct SyncedClasses: Sendable {
     public let classes: [ExactText: String]
     /// What of the schemas is in no class.
     public let unfit: [UnfitSchema]
+    /// The collections that have a class, with what declares them.
+    let declarations: [(collection: CollectionClass, definition: CollectionDefinition)]
 
     init(_ definition: AppDefinition) {
         var seen: Set<ExactText> = []
@@ -18,16 +20,19 @@ public struct SyncedClasses: Sendable {
             definition.syncVerdict(of: $0) == .synced && seen.insert(ExactText($0.name)).inserted
         }.compactMap { collection in
             collection.schema.map { schema in
-                CollectionClass(
-                    collection: collection.name, schema: schema.source,
-                    relationships: Dictionary(
-                        collection.relationships.map { (ExactText($0.field), ExactText($0.collection)) }
-                    ) { first, _ in first })
+                (
+                    collection: CollectionClass(
+                        collection: collection.name, schema: schema.source,
+                        relationships: Dictionary(
+                            collection.relationships.map { (ExactText($0.field), ExactText($0.collection)) }
+                        ) { first, _ in first }), definition: collection
+                )
             }
         }
-        (schema, unfit) = ObjectSchema.reading(synced)
+        (schema, unfit) = ObjectSchema.reading(synced.map(\.collection))
         let schema = schema
-        let known = synced.filter { schema.classes[ExactText($0.name)] != nil }
+        declarations = synced.filter { schema.classes[ExactText($0.collection.name)] != nil }
+        let known = declarations.map(\.collection)
         collections = Dictionary(known.map { (ExactText($0.name), $0.collection) }) { first, _ in first }
         classes = Dictionary(known.map { (ExactText($0.collection), $0.name) }) { first, _ in first }
     }

@@ -17,6 +17,26 @@ enum ConfigText {
         }
     }
 
+    /// A value as exports have it: a line for each field and element, indented by four spaces.
+    static func print(_ value: Value) -> String { print(value, indent: "") + "\n" }
+
+    private static func print(_ value: Value, indent: String) -> String {
+        let inner = indent + "    "
+        func lines(_ parts: [String], _ open: String, _ close: String) -> String {
+            "\(open)\n" + parts.map { inner + $0 }.joined(separator: ",\n") + "\n\(indent)\(close)"
+        }
+        switch value {
+        case .document(let document) where !document.fields.isEmpty:
+            return lines(
+                document.fields.map {
+                    "\(ExtendedJSON.print(.string($0.key))): \(print($0.value, indent: inner))"
+                }, "{", "}")
+        case .array(let elements) where !elements.isEmpty:
+            return lines(elements.map { print($0, indent: inner) }, "[", "]")
+        default: return ExtendedJSON.print(value, mode: .relaxed)
+        }
+    }
+
     /// The commas outside of strings that only white space separates from a closing bracket, and that follow a value.
     private static func trailingCommas(in bytes: [UInt8]) -> [Int] {
         var found: [Int] = []

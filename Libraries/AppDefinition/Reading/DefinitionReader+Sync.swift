@@ -75,17 +75,22 @@ extension DefinitionReader {
             isEnabled: isEnabled(node), service: service, database: database,
             partitionKey: key, partitionType: partitionType(partition), hasNullPartition: hasNullPartition(partition),
             read: permissions?.rule("read") ?? .never, write: permissions?.rule("write") ?? .never,
-            isRecoveryDisabled: node.bool("is_recovery_mode_disabled"), maximumOfflineDays: maximumOfflineDays(node))
+            isRecoveryDisabled: node.bool("is_recovery_mode_disabled"), maximumOfflineDays: maximumOfflineDays(node),
+            isInDevelopment: isInDevelopment(node))
     }
 
-    /// `client_max_offline_days`; `nil` if it isn't there or 0. Also warns of development mode.
+    /// `development_mode_enabled`, of which it warns.
+    func isInDevelopment(_ node: ConfigNode) -> Bool {
+        guard node.bool("development_mode_enabled") else { return false }
+        node.problem(
+            .developmentMode, severity: .warning, at: "development_mode_enabled",
+            "the app is in development mode: every user who may write a partition can add classes and properties to its schemas, with a Realm SDK; `partita app export` has them then; turn it off before the app is in use"
+        )
+        return true
+    }
+
+    /// `client_max_offline_days`; `nil` if it isn't there or 0.
     func maximumOfflineDays(_ node: ConfigNode) -> Int? {
-        if node.bool("development_mode_enabled") {
-            node.problem(
-                .featureNotServed, severity: .warning, at: "development_mode_enabled",
-                "development mode isn't served: what a client's model has and the schema lacks is refused; write it into schema.json and deploy first"
-            )
-        }
         let days = node.integer("client_max_offline_days", default: 0, in: 0...3650)
         return days == 0 ? nil : days
     }

@@ -10,6 +10,8 @@ package enum RealmRefusal: Error {
     case reset(RealmErrorCode, String)
     /// The client's classes aren't the app's.
     case schema(String)
+    /// The app's schema lacks some of the client's classes or properties.
+    case lacking(ObjectSchema, String)
 
     /// What the client has isn't a state of this history: the database was restored, for instance.
     static let anotherHistory = RealmRefusal.reset(
@@ -26,7 +28,7 @@ package enum RealmRefusal: Error {
                 .otherSessionError, "the user has opened the partition on too many new devices; try again later",
                 action: .transient, triesAgain: true)
         case .reset(let code, let message): SessionError(code, message, action: .clientReset, triesAgain: false)
-        case .schema(let message):
+        case .schema(let message), .lacking(_, let message):
             SessionError(.invalidSchemaChange, message, action: .applicationBug, triesAgain: false)
         }
     }

@@ -54,6 +54,9 @@ package struct UploadPlan: Sendable {
             let isLost = refusal != nil && keys.isEmpty
             try add(entry, changeset, isLost ? try Self.objects(of: upload) : keys, refusal)
         }
+        if let missing = seen.schema.names(beyond: schema).first {
+            throw RealmRefusal.lacking(seen.schema, "the app's schema has no \(missing)")
+        }
         if let last = entries.indices.last {
             file.uploaded = entries[last].version
             entries[last].acknowledges = merge.upload.scanned
@@ -108,9 +111,6 @@ package struct UploadPlan: Sendable {
                 throw RealmRefusal.schema(error.message)
             }
             throw RealmRefusal.reset(.badChangeset, error.message)
-        }
-        if let missing = seen.schema.names(beyond: schema).first {
-            throw RealmRefusal.schema("the app's schema has no \(missing)")
         }
         let refusal = keys.isEmpty ? nil : given ?? unfit ?? apply(changeset, keys)
         entries.append(

@@ -1,3 +1,4 @@
+import AppDeployment
 import AppRegistry
 import DocumentModel
 import DocumentStore
@@ -149,6 +150,11 @@ public enum AuthServer {
                 }, wakeOutbox: { audit.wake() }, budget: AuditBudget(counts: counts.counts), metrics: metrics,
                 logger: logger)
         ).add(to: &context.router)
+        let schemas = SchemaRequestsHandler(
+            deployments: AppDeployments(
+                client: engines.postgres, registry: engines.registry, loop: context.loops.next(),
+                operator: "development mode", hosting: engines.hosting, publish: { try await $0(engines.events) }),
+            producer: engines.events, clock: clock, logger: logger)
         context.http.cors = cors(engines.apps, engines.hosting)
         context.readiness.add("signing-keys") { try keys.check() }
         return [
@@ -157,6 +163,9 @@ public enum AuthServer {
                 try await keys.requireReadable()
                 return [
                     hosts, keys, outbox, pushes, audit,
+                    EventConsumer(
+                        pool: engines.pool, group: "auth-schemas", kafka: engines.kafka, handler: schemas,
+                        logger: logger),
                     AccountCleaner(
                         store: store, clock: clock, auditRetention: configuration[AuthKeys.auditRetention],
                         logger: logger),

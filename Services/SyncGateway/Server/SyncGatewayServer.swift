@@ -74,6 +74,7 @@ public enum SyncGatewayServer {
         _ = engines.store.observeUploads { feed.committed($0, $1) }
         let epoch = EpochWatch(store: engines.store, logger: logger)
         let heads = HeadWatch(store: engines.store, feed: feed, logger: logger)
+        let schemas = SchemaRequests(producer: engines.events, clock: engines.clock, logger: logger)
         let gateway = GatewayContext(
             apps: engines.apps, access: engines.access,
             connections: UserConnections(limit: context.configuration[connections]), lease: lease, presence: presence,
@@ -82,7 +83,7 @@ public enum SyncGatewayServer {
             downloads: DownloadPath(
                 store: engines.store, grants: grants, lease: lease, epoch: epoch,
                 window: context.configuration[window], clock: engines.clock, logger: logger),
-            clock: engines.clock, logger: logger)
+            schemas: schemas, clock: engines.clock, logger: logger)
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
         let readiness = context.readiness
@@ -124,6 +125,9 @@ public enum SyncGatewayServer {
         let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
             await presence.handle($0)
         }
+        let schemaAnswers = EventTail<SchemaAnswer>(pool: engines.pool, kafka: engines.reading, logger: logger) {
+            schemas.handle($0)
+        }
         let watch = LeaseWatch(
             lease: lease, registry: GatewayRegistry(client: engines.postgres), gateway: engines.instance,
             sessions: sessions, readiness: readiness, logger: logger)
@@ -132,7 +136,7 @@ public enum SyncGatewayServer {
             engines.service(migrations: [GatewayRegistry.migrations, RealmTables.migrations], servesUsers: true) {
                 [
                     grants, committer, relay, changes, ruleHosts,
-                    grantChanges, presenceChanges, presence, watch, epoch, heads, realmRetention,
+                    grantChanges, presenceChanges, schemaAnswers, presence, watch, epoch, heads, realmRetention,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }

@@ -24,7 +24,7 @@ struct Sample: Sendable {
 /// One of every event, with all of its fields, and those that differ most from it.
 enum Samples {
     static let all: [Sample] =
-        documents + accounts + grants + media + [
+        documents + accounts + grants + media + schemas + [
             Sample("presence-online", presence(.online)),
             Sample("presence-offline", presence(.offline)),
             Sample("presence-said", said),
@@ -158,6 +158,12 @@ enum Samples {
             RevocationReceipt(
                 app: "rchat", user: "u1", partition: partition, version: Revision(epoch: 1, number: 4),
                 answered: ["gateway-1", "gateway-2"], lapsed: ["gateway-3"], time: time)),
+    ]
+
+    private static let schemas: [Sample] = [
+        Sample("schema-asked", SchemaRequest(id: "r1", app: "rchat", user: "u1", classes: [1, 2, 255], time: time)),
+        Sample("schema-added", SchemaAnswer(request: "r1", app: "rchat", refusal: nil, time: time)),
+        Sample("schema-refused", SchemaAnswer(request: "r1", app: "rchat", refusal: "it differs", time: time)),
     ]
 
     private static let media: [Sample] = [

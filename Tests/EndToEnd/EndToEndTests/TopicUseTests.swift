@@ -115,6 +115,7 @@ extension EndToEnd {
                 try await ada.accessToken(on: system))
             #expect(noted.status == 204, "\(noted.text)")
             try await administer(system)
+            try await DevelopmentModeTests.develop("topicuse-developing", on: system)
             for device in [ada, ben] { try await device.close() }
         }
 

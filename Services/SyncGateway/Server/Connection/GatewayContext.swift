@@ -16,6 +16,7 @@ final class GatewayContext: Sendable {
     let limits: ConnectionLimits
     let uploads: UploadPath
     let downloads: DownloadPath
+    let schemas: SchemaRequests
     let clock: WallClock
     let logger: Logger
     /// The bytes of frames of all devices that are being received or handled.
@@ -28,7 +29,7 @@ final class GatewayContext: Sendable {
     init(
         apps: AppDirectory, access: AccessCheck, connections: UserConnections, lease: GrantLease,
         presence: PresenceKeeper, limits: ConnectionLimits, uploads: UploadPath, downloads: DownloadPath,
-        clock: WallClock, logger: Logger
+        schemas: SchemaRequests, clock: WallClock, logger: Logger
     ) {
         self.apps = apps
         self.access = access
@@ -38,6 +39,7 @@ final class GatewayContext: Sendable {
         self.limits = limits
         self.uploads = uploads
         self.downloads = downloads
+        self.schemas = schemas
         self.clock = clock
         self.logger = logger
     }

@@ -131,10 +131,9 @@ final class RealmHistory: Sendable {
     /// The classes that a history's changeset makes; decoded once, since each upload needs them.
     func schema(_ bytes: [UInt8]) throws -> ObjectSchema {
         if let known = decoded.withLock({ $0 }), known.bytes == bytes { return known.schema }
-        var objects = PartitionObjects()
-        try objects.apply(try RealmSync.Changeset(bytes))
-        decoded.withLock { $0 = (bytes, objects.schema) }
-        return objects.schema
+        let schema = try ObjectSchema(made: try RealmSync.Changeset(bytes))
+        decoded.withLock { $0 = (bytes, schema) }
+        return schema
     }
 
     /// The history with the classes that the app has. What the app doesn't have any more stays, but for the objects of collections that

@@ -235,11 +235,28 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     private func integrate(_ upload: RealmUpload, _ history: RealmHistory) async throws {
         let begin = ContinuousClock.now
-        let integration = try await history.integrate(upload)
+        var integration = try await history.integrate(upload)
+        if case RealmRefusal.lacking(let classes, let message)? = integration.failure {
+            integration.failure = try await develop(classes, message)
+        }
         connection.hub.grown(key, by: self)
         connection.charge(integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
         perform(machine.integrated(integration, failure: integration.failure.map(error), now))
+    }
+
+    /// Has the app's schemas changed if it is in development mode.
+    /// - Parameter message: What the app's schema lacks.
+    /// - Returns: What the client is told: to try again, or why not.
+    private func develop(_ classes: ObjectSchema, _ message: String) async throws -> RealmRefusal {
+        let isInDevelopment = context.apps.app(connection.app)?.definition.sync?.isInDevelopment ?? false
+        guard isInDevelopment else { return .schema(message) }
+        guard access == .write else { return .schema("\(message), and only a user who may write can add it") }
+        return switch try await context.schemas.add(classes, of: connection.claims.user, to: connection.app) {
+        case .added: .busy
+        case .refused(let reason): .schema("\(message), and development mode can't add it: \(reason)")
+        case .open: .busy
+        }
     }
 
     private func read(_ history: RealmHistory) async throws {

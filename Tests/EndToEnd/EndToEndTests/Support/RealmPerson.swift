@@ -12,28 +12,33 @@ struct RealmPerson: Sendable {
     let email: String
     let id: String
     private let accessToken: String
+    private let app: String
     /// Of the gateway, as `location` says.
     private let port: Int
     private let system: RunningSystem
 
-    static func register(_ name: String, on system: RunningSystem) async throws -> RealmPerson {
+    static func register(
+        _ name: String, on system: RunningSystem, app: String = "rchat"
+    ) async throws -> RealmPerson {
         let email = "\(name)-\(UUID().uuidString.prefix(8).lowercased())@example.com"
-        _ = try await call("/app/rchat/auth/providers/local-userpass/register", ["email": .string(email)], system)
-        return try await signIn(email, on: system)
+        _ = try await call("/app/\(app)/auth/providers/local-userpass/register", ["email": .string(email)], system)
+        return try await signIn(email, on: system, app: app)
     }
 
-    static func signIn(_ email: String, on system: RunningSystem) async throws -> RealmPerson {
-        let location = try await call("/app/rchat/location", nil, system)
+    static func signIn(
+        _ email: String, on system: RunningSystem, app: String = "rchat"
+    ) async throws -> RealmPerson {
+        let location = try await call("/app/\(app)/location", nil, system)
         guard let place = location["ws_hostname"]?.stringValue, let port = URL(string: place)?.port else {
             throw SystemFailure(description: "location says \(location)")
         }
         let session = try await call(
-            "/app/rchat/auth/providers/local-userpass/login",
+            "/app/\(app)/auth/providers/local-userpass/login",
             ["provider": "local-userpass", "username": .string(email)], system)
         guard let id = session["user_id"]?.stringValue, let token = session["access_token"]?.stringValue else {
             throw SystemFailure(description: "the login of \(email) answers \(session)")
         }
-        return RealmPerson(email: email, id: id, accessToken: token, port: port, system: system)
+        return RealmPerson(email: email, id: id, accessToken: token, app: app, port: port, system: system)
     }
 
     /// - Parameter body: without the password; `nil` for a `GET`.
@@ -58,7 +63,7 @@ struct RealmPerson: Sendable {
     /// Opens a partition as soon as the person may read it: invitations take a moment.
     func open(_ partition: String) async throws -> RealmClient {
         let token = accessToken
-        let client = RealmClient(in: Partition(text: "s:" + partition), of: "rchat", port: port, on: system.loop) {
+        let client = RealmClient(in: Partition(text: "s:" + partition), of: app, port: port, on: system.loop) {
             token
         }
         try await connect(client, within: .seconds(30))
@@ -91,10 +96,16 @@ struct RealmPerson: Sendable {
         }
     }
 
-    /// Uploads what waits, through cuts.
+    /// Uploads what waits, through cuts and errors after which clients try again.
     func upload(_ client: RealmClient) async throws {
         for _ in 0..<5 {
-            do { return try await client.upload() } catch { try await connect(client) }
+            let known = client.errors.count
+            do {
+                client.sendPending()
+                try await client.receive { $0.pending.isEmpty || $0.errors.count > known }
+                if client.pending.isEmpty { return }
+            } catch {}
+            try await connect(client)
         }
         throw SystemFailure(description: "an upload was cut off five times")
     }

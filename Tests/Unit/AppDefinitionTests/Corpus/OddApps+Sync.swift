@@ -50,7 +50,8 @@ extension OddApps {
         },
         OddApp(
             "development mode", TinyApp.newer, [file: TinyApp.sync("\n\"development_mode_enabled\": true,")],
-            report: ["sync/config.json:2 warning feature-not-served"], says: ["write it into schema.json"]),
+            report: ["sync/config.json:2 warning development-mode"], says: ["turn it off before the app is in use"]
+        ) { app in #expect(app.sync?.isInDevelopment == true) },
         OddApp(
             "clients that are away, and don't recover", TinyApp.newer,
             [file: TinyApp.sync(#""client_max_offline_days": 90, "is_recovery_mode_disabled": true,"#)]
