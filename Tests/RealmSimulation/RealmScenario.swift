@@ -30,7 +30,7 @@ public struct RealmScenario: Sendable {
         RealmScenario("two", clients: 2, [.cuts], countsAll: true, expecting: [.cut, .lostRace, .uploadedAgain]),
         RealmScenario(
             "writers", [.cuts, .slowReaders, .serverWrites], countsAll: true,
-            expecting: [.cut, .lostRace, .serverWrote, .together]),
+            expecting: [.cut, .lostRace, .serverWrote, .together, .tookForNew]),
         RealmScenario(
             "snapshots", [.cuts, .serverWrites, .snapshots], countsAll: true,
             expecting: [.snapshot, .trimmed, .begun, .lostRace]),

@@ -23,13 +23,14 @@ extension RealmSimulation {
     }
 
     private mutating func beginIntegration(_ gateway: Int) -> Bool {
-        var numbers: [Int] = [], uploads: [RealmUpload] = []
+        var numbers: [Int] = [], uploads: [RealmUpload] = [], hasFailed = false
         for number in gateways[gateway].numbers {
             guard case .integrate(let upload, let isAlone) = gateways[gateway].sessions[number]?.job else { continue }
             if uploads.contains(where: { $0.file == upload.file || !$0.mayWrite }) { continue }
             if !uploads.isEmpty, isAlone || !upload.mayWrite { continue }
             numbers.append(number)
             uploads.append(upload)
+            hasFailed = isAlone
             if isAlone { break }
         }
         if uploads.isEmpty { return false }
@@ -38,6 +39,7 @@ extension RealmSimulation {
         var integration = SimulatedRealmGateway.Integration(
             sessions: numbers, uploads: uploads, planned: PlannedUploads(after: standing),
             request: gateways[gateway].view.tail.lastRequest)
+        integration.assumesNew = !hasFailed
         integration.refusal = uploads[0].mayWrite ? nil : "the user may not write in the partition"
         do {
             integration.merge = try merge(uploads[0], after: integration.planned, gateway)
@@ -83,9 +85,15 @@ extension RealmSimulation {
         for place in integration.uploads.indices {
             if place > 0 { merge = try self.merge(integration.uploads[place], after: integration.planned, gateway) }
             let standing = integration.planned.standing
-            var found =
-                integration.isOrphan ? [:] : gateways[gateway].view.memory.objects(merge.needed, at: standing.salt)
-            let missing = merge.needed.filter { found[$0] == nil }
+            // What is remembered is bounded.
+            let remembers = !integration.isOrphan && Bool.random(using: &generator)
+            var found = remembers ? gateways[gateway].view.memory.objects(merge.needed, at: standing.salt) : [:]
+            var assumed: Set<ObjectKey> = []
+            if integration.assumesNew, integration.refusal == nil {
+                assumed = try merge.created.filter { found[$0] == nil }
+                if assumed.contains(where: { database.documents[$0] != nil }) { note(.tookForNew) }
+            }
+            let missing = merge.needed.subtracting(assumed).filter { found[$0] == nil }
             if !missing.isEmpty {
                 guard database.standing.salt == standing.salt else { throw RealmRefusal.busy }
                 let new = Dictionary(uniqueKeysWithValues: missing.map { ($0, database.objects[$0]) })
@@ -94,13 +102,14 @@ extension RealmSimulation {
             }
             integration.planned.append(
                 try UploadPlan(
-                    merge, to: found.compactMapValues(\.self), database.schema, SimulatedHistory.target,
+                    merge, to: found.compactMapValues(\.self), assuming: assumed, database.schema, SimulatedHistory.target,
                     refusal: integration.refusal, at: time))
         }
     }
 
     private mutating func commit(_ integration: SimulatedRealmGateway.Integration, _ gateway: Int) throws {
         let planned = integration.planned
+        guard planned.provesAssumptions else { throw SimulatedHistory.CommitError.duplicate }
         if !planned.entries.isEmpty {
             let written = planned.objects.filter { key, change in
                 database.schema.write(key, from: change.former, to: change.object) != nil
@@ -111,7 +120,7 @@ extension RealmSimulation {
                 trace.append("gateway \(gateway) adds \(planned.entries.map(\.version)) of \(integration.sessions)")
             }
             let reached = try database.commit(
-                addition, planned.standing, writing: written.map { ($0.key, $0.value.object) })
+                addition, planned.standing, writing: written.map { ($0.key, $0.value.former == nil, $0.value.object) })
             for upload in integration.uploads { checkPosition(of: upload) }
             for (key, change) in written where !same(before[key], change.former) {
                 fail("an upload has overwritten \(before[key] ?? [:]), which it took for \(change.former ?? [:])")
@@ -151,9 +160,10 @@ extension RealmSimulation {
         var mayWrite = integration.uploads.first?.mayWrite ?? true, failure: (any Error)?
         if isTraced { trace.append("gateway \(gateway) can't integrate \(integration.sessions): \(error)") }
         switch error {
-        case SimulatedHistory.CommitError.lostRace, RealmRefusal.busy: note(.lostRace)
+        case SimulatedHistory.CommitError.lostRace, SimulatedHistory.CommitError.duplicate, RealmRefusal.busy:
+            note(.lostRace)
         case SimulatedHistory.CommitError.forbidden: mayWrite = integration.uploads.count > 1
-        default: failure = integration.uploads.count > 1 || hasMoved ? nil : error
+        default: failure = integration.uploads.count > 1 || hasMoved || integration.assumesNew ? nil : error
         }
         if !integration.isOrphan { gateways[gateway].view.forget() }
         for (number, upload) in zip(integration.sessions, integration.uploads) {

@@ -9,6 +9,8 @@ public struct RealmSimulation: Sendable {
     public enum Event: CaseIterable, Sendable {
         case cut, lostRace, uploadedAgain, serverWrote, together, snapshot, trimmed, begun, refused, revoked, suspended
         case gatewayLost, reset, restored
+        /// An object was taken for new that there is.
+        case tookForNew
     }
 
     var database: SimulatedHistory

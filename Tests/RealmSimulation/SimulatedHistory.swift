@@ -6,7 +6,7 @@ import RealmSync
 ///
 /// Documents are kept as the objects that they are.
 struct SimulatedHistory: Sendable {
-    enum CommitError: Error { case lostRace, forbidden }
+    enum CommitError: Error { case lostRace, forbidden, duplicate }
 
     private(set) var standing: HistoryStanding
     private(set) var entries: [HistoryEntry]
@@ -95,7 +95,8 @@ struct SimulatedHistory: Sendable {
     /// Commits what uploads add, with the writes of documents that follow from it.
     /// - Returns: the revision up to which the history has the changes of documents then.
     mutating func commit(
-        _ addition: HistoryAddition, _ former: HistoryStanding, writing documents: [(key: ObjectKey, object: Document?)]
+        _ addition: HistoryAddition, _ former: HistoryStanding,
+        writing documents: [(key: ObjectKey, isInsert: Bool, object: Document?)]
     ) throws(CommitError) -> Revision {
         guard standing.version == former.version, standing.appVersion == former.appVersion,
             standing.salt == former.salt,
@@ -110,6 +111,7 @@ struct SimulatedHistory: Sendable {
             let ids = Set(zip(writes.collections, writes.ids).map { "\($0) \($1)" })
             guard changed(after: writes.since).allSatisfy({ !ids.contains($0.place) }) else { throw .lostRace }
         }
+        guard !documents.contains(where: { $0.isInsert && self.documents[$0.key] != nil }) else { throw .duplicate }
         let isAlone = addition.writes.map { $0.since == head } ?? false
         apply(addition)
         if let last = addition.entries.last { (standing.version, standing.salt) = (last.version, last.salt) }
@@ -120,7 +122,7 @@ struct SimulatedHistory: Sendable {
             files[file.number] = file
             reciprocals[file.number, default: [:]].merge(change.reciprocals) { $1 }
         }
-        for (key, document) in documents { write(key, document.flatMap { object(key, $0) }) }
+        for (key, _, document) in documents { write(key, document.flatMap { object(key, $0) }) }
         if isAlone { standing.revision = head }
         cover()
         return standing.revision

@@ -12,6 +12,8 @@ struct SimulatedRealmGateway: Sendable {
         var planned: PlannedUploads
         let request: Int
         var refusal: String?
+        /// Whether objects that are created are taken for new.
+        var assumesNew = false
         /// Whether the gateway doesn't have its sessions any more, nor what it knew of the history then.
         var isOrphan = false
     }

@@ -4,17 +4,9 @@ extension Changeset {
     /// The objects that the changeset creates, changes or erases.
     /// - Throws: ``ApplyError`` for names that aren't UTF-8, and keys that no object has.
     public func objects() throws(ApplyError) -> Set<ObjectKey> {
-        let texts = ChangesetTexts(strings)
-        var keys: Set<ObjectKey> = []
-        for instruction in instructions {
-            switch instruction {
-            case .createObject(let table, let key), .eraseObject(let table, let key):
-                keys.insert(try texts.key(table, key))
-            case .edit(let path, _): keys.insert(try texts.key(path.table, path.key))
-            case .addTable, .eraseTable, .addColumn, .eraseColumn: break
-            }
-        }
-        return keys
+        var changed = ChangedObjects()
+        try changed.take(self)
+        return changed.keys
     }
 
     /// The first class of asymmetric objects that it adds, which only leave a client; `nil` if there is none.

@@ -9,6 +9,9 @@ package struct PlannedUploads: Sendable {
     /// The objects that the plans change: as they are in the database, and as they become.
     package private(set) var objects: [ObjectKey: (former: Document?, object: Document?)] = [:]
 
+    /// The objects that are new only by assumption.
+    private var assumed: Set<ObjectKey> = []
+
     package init(after standing: HistoryStanding) { self.standing = standing }
 
     /// The version that the history has then.
@@ -16,10 +19,16 @@ package struct PlannedUploads: Sendable {
 
     package mutating func append(_ plan: UploadPlan) {
         plans.append(plan)
+        assumed.formUnion(plan.assumed)
         entries += plan.entries
         for (key, change) in plan.objects {
             objects[key] = (objects[key].map(\.former) ?? change.former, change.object)
         }
+    }
+
+    /// Whether the transaction fails if an assumption is wrong: it inserts all these objects.
+    package var provesAssumptions: Bool {
+        assumed.allSatisfy { objects[$0]?.object != nil }
     }
 
     /// What the transaction adds to the history.

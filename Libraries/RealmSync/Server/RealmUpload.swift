@@ -37,11 +37,12 @@ package struct RealmUpload: Sendable {
         }
     }
 
-    /// The objects that the changesets change, but for those of changesets that can't be read, and those that can't be stored.
-    package var objects: Set<ObjectKey> {
-        changesets.reduce(into: []) { objects, upload in
-            if let changed = try? Changeset(upload.bytes).objects() { objects.formUnion(changed.filter(\.isStorable)) }
-        }
+    /// The objects that have to be read before the changesets are merged: those that they change and don't create first, but for changesets
+    /// that can't be read, and objects that can't be stored.
+    package var readObjects: Set<ObjectKey> {
+        var changed = ChangedObjects()
+        for upload in changesets { if let changeset = try? Changeset(upload.bytes) { try? changed.take(changeset) } }
+        return changed.keys.subtracting(changed.created).filter(\.isStorable)
     }
 
     package var bytes: Int { changesets.reduce(0) { $0 + $1.bytes.count } }

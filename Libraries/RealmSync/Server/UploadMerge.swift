@@ -104,6 +104,15 @@ package struct UploadMerge: Sendable {
     /// The objects that have to be read, as they are at the version on which the transaction is based.
     package var needed: Set<ObjectKey> { keys.filter { $0.isStorable && planned.objects[$0] == nil } }
 
+    /// Those of ``needed`` that the upload creates first. They may be taken for new without a look (see ``UploadPlan/assumed``).
+    package var created: Set<ObjectKey> {
+        get throws(ApplyError) {
+            var changed = ChangedObjects()
+            for one in merged { try changed.take(one.changeset) }
+            return needed.intersection(changed.created)
+        }
+    }
+
     /// What the merge has dropped of the client's additions to numbers, because somebody has written the documents meanwhile.
     private func lostAdditions(to entries: [HistoryEntry]) throws -> [Changeset] {
         let others = entries.filter { $0.file == 1 && !$0.seen(by: file.number).bytes.isEmpty }

@@ -9,6 +9,8 @@ package struct UploadPlan: Sendable {
     private(set) var entries: [HistoryEntry] = []
     /// The objects that it changes: as they were, and as they become.
     private(set) var objects: [ObjectKey: (former: Document?, object: Document?)] = [:]
+    /// The objects that are new only by assumption. If each is inserted by the transaction, this fails if one isn't.
+    let assumed: Set<ObjectKey>
     private let formerClientVersion: Int64
     /// New forms of the history's entries, as the client has them.
     private let reciprocals: [UInt64: [UInt8]]
@@ -27,17 +29,19 @@ package struct UploadPlan: Sendable {
     /// - Parameters:
     ///   - merge: The upload, merged.
     ///   - stored: The objects that the merge needs.
+    ///   - assumed: Those that were not looked for.
     ///   - schema: The classes of the history.
     ///   - target: Where the documents are.
     ///   - refusal: Why all changesets are refused; `nil` if they aren't.
     ///   - now: Milliseconds since 2015.
     /// - Throws: ``RealmRefusal``.
     package init(
-        _ merge: UploadMerge, to stored: [ObjectKey: Document], _ schema: ObjectSchema, _ target: UploadTarget,
-        refusal: String?, at now: Int64
+        _ merge: UploadMerge, to stored: [ObjectKey: Document], assuming assumed: Set<ObjectKey> = [],
+        _ schema: ObjectSchema, _ target: UploadTarget, refusal: String?, at now: Int64
     ) throws {
         let keys = merge.keys
         formerVersion = merge.planned.version
+        self.assumed = assumed
         user = merge.upload.user
         file = merge.file
         formerClientVersion = merge.file.clientVersion

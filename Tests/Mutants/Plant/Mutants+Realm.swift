@@ -2,6 +2,7 @@ extension Mutant {
     private static let session = "Session/SessionStateMachine.swift"
     private static let sessionDownloads = "Session/SessionStateMachine+Downloads.swift"
     private static let merge = "Server/UploadMerge.swift"
+    private static let plannedUploads = "Server/PlannedUploads.swift"
     private static let uploadPlan = "Server/UploadPlan.swift"
     private static let addition = "Server/HistoryAddition.swift"
     private static let file = "Server/ClientFile.swift"
@@ -74,6 +75,8 @@ extension Mutant {
         Mutant(
             "realm-planned-not-seen", of: realm, uploadPlan,
             omits: "for key in keys { if let change = merge.planned.objects[key] { stored[key] = change.object } }"),
+        Mutant(
+            "realm-assumption-not-proven", of: realm, plannedUploads, "objects[$0]?.object != nil", becomes: "true"),
         Mutant("realm-refused-not-undone", of: realm, uploadPlan, omits: "undoRefused(at: now)"),
         Mutant(
             "realm-refused-sent-to-others", of: realm, uploadPlan, "refusal != nil",

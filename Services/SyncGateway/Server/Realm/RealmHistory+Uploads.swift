@@ -76,9 +76,12 @@ extension RealmHistory {
         do {
             var planned = PlannedUploads(after: try await newest())
             // At once, since one after the other each would wait for Postgres.
-            let keys = batch.reduce(into: Set()) { $0.formUnion($1.upload.objects) }
+            let keys = batch.reduce(into: Set()) { $0.formUnion($1.upload.readObjects) }
             if keys.count <= Self.maximumKeys { _ = try await objects(keys, at: planned.standing.salt) }
-            for one in batch { planned.append(try await plan(one.upload, after: planned, refusal: nil)) }
+            let assumesNew = !isAlone
+            for one in batch {
+                planned.append(try await plan(one.upload, after: planned, refusal: nil, assumesNew: assumesNew))
+            }
             try await commit(planned)
             for (one, plan) in zip(batch, planned.plans) {
                 var integration = RealmUpload.Integration()
@@ -101,7 +104,7 @@ extension RealmHistory {
 
     private func integrateAlone(_ upload: RealmUpload, _ integration: inout RealmUpload.Integration) async throws {
         var rest = upload.changesets[...], mayWrite = upload.mayWrite, isOneByOne = false, refusal: String?
-        var backoff = RetryBackoff(Self.races.schedule)
+        var backoff = RetryBackoff(Self.races.schedule), assumesNew = !isAlone
         while !rest.isEmpty {
             let size = isOneByOne ? 1 : rest.count
             let standing = try await newest()
@@ -111,12 +114,16 @@ extension RealmHistory {
                 if size < rest.count { part.scanned = 0 }
                 let plan = try await plan(
                     part, after: planned,
-                    refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"))
+                    refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"),
+                    assumesNew: assumesNew)
                 planned.append(plan)
                 try await commit(planned)
                 integration.take(plan)
                 rest = rest.dropFirst(size)
                 refusal = nil
+            } catch let error where assumesNew && Self.mayFollow(fromAssuming: error) {
+                forget()
+                assumesNew = false
             } catch let refusal as RealmRefusal {
                 forget()
                 // Another gateway may have changed the history while it was read.
@@ -144,6 +151,12 @@ extension RealmHistory {
         }
     }
 
+    /// Whether an integration may have failed since an object exists that was taken for new.
+    private static func mayFollow(fromAssuming error: any Error) -> Bool {
+        if case RealmRefusal.busy = error { return false }
+        return error is WrongAssumption || error is DocumentStoreError || error is RealmRefusal
+    }
+
     /// Where the history stands; without a look at Postgres if nothing is known to have changed.
     private func newest() async throws -> HistoryStanding {
         let version = try deployed().version
@@ -154,21 +167,22 @@ extension RealmHistory {
     /// Others have changed the history, or may have: nothing is known any more.
     private func forget() { view.withLock { $0.forget() } }
 
+    /// - Parameter assumesNew: Whether objects that the upload creates are taken for new without a look. The commit fails if they aren't.
     private func plan(
-        _ upload: RealmUpload, after planned: PlannedUploads, refusal: String?
+        _ upload: RealmUpload, after planned: PlannedUploads, refusal: String?, assumesNew: Bool
     ) async throws -> UploadPlan {
         guard let file = try await file(upload.file) else {
             throw RealmRefusal.reset(.badClientFileIdent, "the server doesn't know the client's file")
         }
         let merge = try UploadMerge(upload, of: file, after: planned)
         if isSmall(merge, of: file, after: planned) {
-            return try await plan(merge, of: file, after: planned, refusal: refusal)
+            return try await plan(merge, of: file, after: planned, refusal: refusal, assumesNew: assumesNew)
         }
         try await merges.enter(ExactText(key.app), member: ExactText(upload.user))
         defer { merges.leave(ExactText(key.app), member: ExactText(upload.user)) }
         // Not on the loop, which serves others.
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await plan(merge, of: file, after: planned, refusal: refusal)
+            try await plan(merge, of: file, after: planned, refusal: refusal, assumesNew: assumesNew)
         }
     }
 
@@ -184,7 +198,7 @@ extension RealmHistory {
     }
 
     private func plan(
-        _ started: UploadMerge, of file: ClientFile, after planned: PlannedUploads, refusal: String?
+        _ started: UploadMerge, of file: ClientFile, after planned: PlannedUploads, refusal: String?, assumesNew: Bool
     ) async throws -> UploadPlan {
         let deployed = try deployed(), standing = planned.standing
         guard deployed.version == standing.appVersion else { throw RealmRefusal.busy }
@@ -195,13 +209,25 @@ extension RealmHistory {
             try merge.merge(entries, reciprocals: forms)
             work = ContinuousClock.now - begin
         }
-        let stored = try await objects(merge.needed, at: standing.salt), begin = ContinuousClock.now
+        let assumed = assumesNew && refusal == nil ? unknown(try merge.created, at: standing.salt) : []
+        let stored = try await objects(merge.needed.subtracting(assumed), at: standing.salt)
+        let begin = ContinuousClock.now
         var plan = try UploadPlan(
-            merge, to: stored, try schema(standing.schema), deployed.target(key.partition), refusal: refusal,
+            merge, to: stored, assuming: assumed, try schema(standing.schema), deployed.target(key.partition), refusal: refusal,
             at: Self.time(store.clock.now()))
         plan.work = work + (ContinuousClock.now - begin)
         return plan
     }
+
+    /// Those of objects that aren't known at the version with a secret.
+    private func unknown(_ keys: Set<ObjectKey>, at salt: Int64) -> Set<ObjectKey> {
+        if keys.isEmpty { return [] }
+        let known = view.withLock { $0.memory.objects(keys, at: salt) }
+        return keys.filter { known[$0] == nil }
+    }
+
+    /// Whether the history's transactions are its own for now, since one has failed.
+    private var isAlone: Bool { aloneUntil.withLock { $0.map { $0 > .now } ?? false } }
 
     /// Lets the other gateway that was faster end what it does.
     /// - Throws: ``RealmRefusal/busy`` after too many attempts.
@@ -217,6 +243,7 @@ extension RealmHistory {
     }
 
     private func commit(_ planned: PlannedUploads) async throws {
+        guard planned.provesAssumptions else { throw WrongAssumption() }
         if planned.entries.isEmpty { return }
         let deployed = try deployed(), former = planned.standing
         let writes = try planned.writes(try schema(former.schema), in: key.partition, deployed.target(key.partition))
@@ -225,8 +252,7 @@ extension RealmHistory {
         let commit = RealmCommit(key: key, former: former, addition: addition, writes: writes)
         let reached: Revision
         do {
-            reached = try await statements.commit(
-                commit, isAlone: aloneUntil.withLock { $0.map { $0 > .now } ?? false })
+            reached = try await statements.commit(commit, isAlone: isAlone)
         } catch {
             aloneUntil.withLock { $0 = .now + Self.timeAlone }
             throw error
@@ -234,6 +260,9 @@ extension RealmHistory {
         view.withLock { $0.committed(addition, after: former, reaching: reached, request: request) }
     }
 }
+
+/// The transaction wouldn't show whether objects are new that are taken for it.
+private struct WrongAssumption: Error {}
 
 extension DocumentStoreError {
     /// Whether the store refuses a document, so that it will do so again.
