@@ -37,7 +37,7 @@ public struct RandomEdits: Sendable {
         guard var object = client.objects.objects[key] else {
             try client.write([(key, ["li": [1, 2, 3], "si": [1], "di": ["a": 1]])])
             // Another client may have it, whose box is erased with it.
-            if number(0..<2) == 0 { try client.write([(key, nil)]) }
+            if number(0..<3) == 0 { try client.write([(key, nil)]) }
             return 0
         }
         let list = object["li"]?.arrayValue ?? [], size = UInt32(list.count), n = Int64(number(0..<1000))

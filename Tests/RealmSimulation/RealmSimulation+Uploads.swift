@@ -102,7 +102,8 @@ extension RealmSimulation {
             }
             integration.planned.append(
                 try UploadPlan(
-                    merge, to: found.compactMapValues(\.self), assuming: assumed, database.schema, SimulatedHistory.target,
+                    merge, to: found.compactMapValues(\.self), assuming: assumed, database.schema,
+                    SimulatedHistory.target,
                     refusal: integration.refusal, at: time))
         }
     }

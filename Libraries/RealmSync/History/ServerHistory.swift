@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// The history of a partition: the one order of all changesets, and how each client sees it (Realm sync protocol, identities and
 /// versions).
 ///
@@ -15,6 +17,8 @@ public struct ServerHistory: Sendable {
         public let originTimestamp: UInt64
         /// The changeset as it is applied at this place; empty when nothing is left of it.
         public let bytes: [UInt8]
+        /// The objects that it changes, if it changes nothing else and they are known.
+        var objects: Set<ObjectKey>?
 
         public init(fileIdent: UInt64, clientVersion: UInt64, originTimestamp: UInt64, bytes: [UInt8]) {
             self.fileIdent = fileIdent
@@ -120,7 +124,7 @@ public struct ServerHistory: Sendable {
             new.append(upload)
         }
         guard let base = incoming.map(\.base).min() else { return entries[entries.endIndex...] }
-        var window = try window(of: client, ident, after: base)
+        var window = try window(of: client, ident, after: base, meeting: Self.objects(of: incoming))
         var transformer = Transformer(budget: budget)
         let merged: [MergedChangeset]
         do throws(TransformError) {
@@ -153,10 +157,25 @@ public struct ServerHistory: Sendable {
         }
     }
 
+    /// The objects that uploads change; `nil` if they change classes, too.
+    private static func objects(of incoming: [HistoryWindow.Incoming]) -> Set<ObjectKey>? {
+        var objects: Set<ObjectKey> = []
+        for upload in incoming {
+            guard let changed = upload.changeset.changeset.changedObjects else { return nil }
+            objects.formUnion(changed)
+        }
+        return objects
+    }
+
     /// What others have done after a version, as a client has it.
-    private func window(of client: Client, _ ident: UInt64, after base: UInt64) throws(HistoryError) -> HistoryWindow {
+    /// - Parameter objects: Those that the client has changed; what others have done to other objects is left out, since no rule of merging
+    ///   changes either then. `nil` for all.
+    private func window(
+        of client: Client, _ ident: UInt64, after base: UInt64, meeting objects: Set<ObjectKey>?
+    ) throws(HistoryError) -> HistoryWindow {
         var window: [HistoryWindow.Entry] = []
         for (offset, entry) in entries[Int(base - baseVersion)...].enumerated() where entry.fileIdent != ident {
+            if let objects, let others = entry.objects, others.isDisjoint(with: objects) { continue }
             let version = base + 1 + UInt64(offset), bytes = client.reciprocal[version] ?? entry.bytes
             guard !bytes.isEmpty else { continue }
             let origin = ChangesetOrigin(timestamp: entry.originTimestamp, fileIdent: entry.fileIdent)

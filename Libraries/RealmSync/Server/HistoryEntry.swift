@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// A changeset of a partition's history, as it is stored.
 package struct HistoryEntry: Sendable {
     package var version: Int64
@@ -10,6 +12,8 @@ package struct HistoryEntry: Sendable {
     /// The only client file that gets it.
     package var audience: Int64?
     package var bytes: [UInt8]
+    /// The objects that it changes, if it changes nothing else and they are known: they are of what this gateway has added.
+    var objects: Set<ObjectKey>?
     /// The writes of the audience that it undoes: before it is sent, the client is told of them.
     package var refused: [SessionError.CompensatingWrite] = []
 
@@ -32,14 +36,17 @@ package struct HistoryEntry: Sendable {
         self.init(
             version: version, file: 1, clientVersion: 0, originTime: time, audience: audience,
             bytes: changeset.encoded())
+        objects = changeset.changedObjects
     }
 
     /// As a client sees it.
     package func seen(by file: Int64) -> ServerHistory.Entry {
         let isHidden = audience.map { $0 != file } ?? false
-        return ServerHistory.Entry(
+        var entry = ServerHistory.Entry(
             fileIdent: UInt64(self.file), clientVersion: UInt64(clientVersion),
             originTimestamp: UInt64(max(0, originTime)), bytes: isHidden ? [] : bytes)
+        entry.objects = objects
+        return entry
     }
 
     package static func salt() -> Int64 { Int64.random(in: 1...Int64.max) }

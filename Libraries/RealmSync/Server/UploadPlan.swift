@@ -117,12 +117,13 @@ package struct UploadPlan: Sendable {
             throw RealmRefusal.reset(.badChangeset, error.message)
         }
         let refusal = keys.isEmpty ? nil : given ?? unfit ?? apply(changeset, keys)
-        entries.append(
-            HistoryEntry(
-                version: nextVersion, file: Int64(entry.fileIdent),
-                clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp),
-                // The classes are in the history already.
-                bytes: keys.isEmpty || refusal != nil ? [] : entry.bytes))
+        var appended = HistoryEntry(
+            version: nextVersion, file: Int64(entry.fileIdent),
+            clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp),
+            // The classes are in the history already.
+            bytes: keys.isEmpty || refusal != nil ? [] : entry.bytes)
+        appended.objects = changeset.changesClasses ? nil : keys
+        entries.append(appended)
         guard let refusal else { return }
         refusedKeys.formUnion(keys)
         refused.append(

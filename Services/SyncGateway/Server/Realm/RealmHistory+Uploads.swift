@@ -8,6 +8,8 @@ import SyncEngine
 extension RealmHistory {
     /// The most uploads of different clients in one transaction, and the most bytes of changesets if there are several.
     private static let batch = (uploads: 64, bytes: 1 << 20)
+    /// How often others have their turn on the loop before a session comes with its next upload.
+    private static let turns = 4
     /// The most bytes of an upload whose merge doesn't wait for its turn, and the most that they are, multiplied by those of the history
     /// with which they are merged.
     private static let small = (bytes: 16 << 10, product: 64 << 20)
@@ -30,6 +32,7 @@ extension RealmHistory {
         do {
             try await alone {
                 while own.result == nil {
+                    await gather()
                     let batch = takeBatch()
                     if batch.allSatisfy({ $0.upload.bytes <= Self.small.bytes }) {
                         await integrate(batch)
@@ -52,6 +55,15 @@ extension RealmHistory {
     private func integrate(_ batch: [WaitingUpload]) async {
         if batch.count > 1, await integrateTogether(batch) { return }
         for one in batch { one.end(await integrateAlone(one.upload)) }
+    }
+
+    /// Lets sessions that go on at the same time, such as after the last transaction, come with what they have, as long as more do.
+    private func gather() async {
+        var count = 0
+        repeat {
+            count = waiting.withLock { $0.count }
+            for _ in 0..<Self.turns { await Task.yield() }
+        } while waiting.withLock { $0.count } > count
     }
 
     /// Takes the first upload that waits, and the next ones of other clients that may be committed with it.
@@ -213,7 +225,8 @@ extension RealmHistory {
         let stored = try await objects(merge.needed.subtracting(assumed), at: standing.salt)
         let begin = ContinuousClock.now
         var plan = try UploadPlan(
-            merge, to: stored, assuming: assumed, try schema(standing.schema), deployed.target(key.partition), refusal: refusal,
+            merge, to: stored, assuming: assumed, try schema(standing.schema), deployed.target(key.partition),
+            refusal: refusal,
             at: Self.time(store.clock.now()))
         plan.work = work + (ContinuousClock.now - begin)
         return plan

@@ -30,7 +30,10 @@ extension PlannedUploads {
     /// The writes of the documents. All gateways have them in the same order, so that they don't wait for each other in a circle.
     /// - Throws: `DocumentStoreError` (`badId`).
     func writes(_ schema: ObjectSchema, in partition: Partition, _ target: UploadTarget) throws -> [KeyedWrite] {
-        try objects.sorted { ByteOrder.compare($0.key.place, $1.key.place) < 0 }.compactMap { key, change in
+        let ordered = objects.map { (place: $0.key.place, key: $0.key, change: $0.value) }.sorted {
+            ByteOrder.compare($0.place, $1.place) < 0
+        }
+        return try ordered.compactMap { _, key, change in
             try schema.write(key, from: change.former, to: change.object).flatMap {
                 try KeyedWrite($0, of: key, in: partition, target)
             }
