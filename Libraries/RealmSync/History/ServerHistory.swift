@@ -137,10 +137,11 @@ public struct ServerHistory: Sendable {
         }
         let start = entries.endIndex
         for (upload, changeset) in zip(new, merged) {
-            entries.append(
-                Entry(
-                    fileIdent: changeset.origin.fileIdent, clientVersion: upload.clientVersion,
-                    originTimestamp: upload.originTimestamp, bytes: changeset.changeset.encoded()))
+            var entry = Entry(
+                fileIdent: changeset.origin.fileIdent, clientVersion: upload.clientVersion,
+                originTimestamp: upload.originTimestamp, bytes: changeset.changeset.encoded())
+            entry.objects = changeset.changeset.changedObjects
+            entries.append(entry)
             client.integrated.append((version, upload.clientVersion))
         }
         clients[ident] = client

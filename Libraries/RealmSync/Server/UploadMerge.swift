@@ -12,8 +12,6 @@ package struct UploadMerge: Sendable {
     package let base: Int64?
     /// What the merge has made of the changesets, each with the objects that it changes.
     private(set) var merged: [(entry: ServerHistory.Entry, changeset: Changeset, keys: Set<ObjectKey>)] = []
-    /// The objects that it creates before it does anything else to them.
-    private var firstCreated: Set<ObjectKey> = []
     /// What it has dropped of the client's additions to numbers and what is added once more.
     private(set) var additions: [(changeset: Changeset, keys: Set<ObjectKey>)] = []
     /// New forms of the history's entries, as the client has them.
@@ -91,9 +89,7 @@ package struct UploadMerge: Sendable {
         reciprocals = forms.all.filter { known[$0.key] != $0.value }
         let decoded = try appended.map { try Changeset($0.bytes, limits: .none) }
         do {
-            var all = ChangedObjects()
-            merged = try zip(appended, decoded).map { ($0, $1, try all.take($1)) }
-            firstCreated = all.created
+            merged = try zip(appended, decoded).map { ($0, $1, try $0.objects ?? $1.objects()) }
             additions = try lostAdditions(to: entries).map { ($0, try $0.objects()) }
         } catch {
             throw RealmRefusal.reset(.badChangeset, "\(error)")
@@ -110,7 +106,11 @@ package struct UploadMerge: Sendable {
 
     /// Those of ``needed`` that the upload creates first. They may be taken for new without a look (see ``UploadPlan/assumed``).
     package var created: Set<ObjectKey> {
-        firstCreated.filter { $0.isStorable && planned.objects[$0] == nil }
+        get throws(ApplyError) {
+            var changed = ChangedObjects()
+            for one in merged { try changed.take(one.changeset) }
+            return changed.created.filter { $0.isStorable && planned.objects[$0] == nil }
+        }
     }
 
     /// What the merge has dropped of the client's additions to numbers, because somebody has written the documents meanwhile.

@@ -71,6 +71,8 @@ extension Mutant {
             "realm-additions-lost", of: realm, merge,
             omits: "additions = try lostAdditions(to: entries).map { ($0, try $0.objects()) }"),
         Mutant(
+            "realm-others-not-merged", of: realm, history, "others.isDisjoint(with: objects)", becomes: "true"),
+        Mutant(
             "realm-planned-not-merged", of: realm, merge, "stored + planned.entries", becomes: "stored"),
         Mutant(
             "realm-planned-not-seen", of: realm, uploadPlan,
