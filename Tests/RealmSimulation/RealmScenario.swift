@@ -4,6 +4,7 @@ import Simulation
 public struct RealmScenario: Sendable {
     public enum Mishap: CaseIterable, Sendable {
         case cuts, slowReaders, serverWrites, snapshots, revocation, suspension, gatewayLost, forgottenFiles, restore
+        case redeployments
     }
 
     public let name: String
@@ -44,6 +45,9 @@ public struct RealmScenario: Sendable {
             "forgotten", [.cuts, .serverWrites, .snapshots, .forgottenFiles], expecting: [.reset, .trimmed]),
         RealmScenario(
             "restore", [.cuts, .serverWrites, .serverWrites, .restore, .restore], expecting: [.restored, .reset]),
+        RealmScenario(
+            "redeployments", [.cuts, .serverWrites, .snapshots, .redeployments],
+            expecting: [.deployed, .reset, .refused, .lostRace]),
     ]
 
     /// How many steps a history has.

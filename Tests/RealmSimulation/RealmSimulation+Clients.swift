@@ -118,6 +118,8 @@ extension RealmSimulation {
         }
         if isAhead { fail("version \(version) of client \(client) is acknowledged before it is sent in the history") }
         guard let pending = clients[client].model.pending.last(where: { $0.clientVersion <= version }) else { return }
+        // Another gateway may have ended the history after that, for a new version of the app.
+        if scenario.mishaps.contains(.redeployments), database.files[Int64(file.ident)] == nil { return }
         if (database.files[Int64(file.ident)]?.clientVersion ?? 0) < Int64(pending.clientVersion) {
             fail("version \(pending.clientVersion) of client \(client) is acknowledged, and isn't in the history")
         }
@@ -126,7 +128,9 @@ extension RealmSimulation {
     private mutating func take(error message: RealmMessage, _ client: Int) {
         let json = message.json, action = json["action"]?.stringValue
         if action == "Warning", let version = json["rejectedClientVersion"]?.int64Value {
-            if !scenario.mishaps.contains(.revocation) { fail("a write is refused: \(json)") }
+            if !scenario.mishaps.contains(where: { $0 == .revocation || $0 == .redeployments }) {
+                fail("a write is refused: \(json)")
+            }
             added -= clients[client].additions.removeValue(forKey: UInt64(version)) ?? 0
             return note(.refused)
         }
@@ -135,7 +139,8 @@ extension RealmSimulation {
         switch action {
         case "Transient": break
         case "ApplicationBug" where message.numbers.first == 206: note(.revoked)
-        case "ClientReset" where scenario.mishaps.contains { $0 == .restore || $0 == .forgottenFiles }:
+        case "ClientReset"
+        where scenario.mishaps.contains { $0 == .restore || $0 == .forgottenFiles || $0 == .redeployments }:
             note(.reset)
             clients[client].model = RealmClientModel()
             clients[client].additions = [:]

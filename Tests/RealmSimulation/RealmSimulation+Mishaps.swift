@@ -27,7 +27,33 @@ extension RealmSimulation {
         case .gatewayLost: loseGateway(gateway)
         case .forgottenFiles: forgetFile(of: client)
         case .restore: restore()
+        case .redeployments: redeploy(gateway)
         }
+    }
+
+    /// The app is deployed anew, or a gateway gets to know of it.
+    private mutating func redeploy(_ gateway: Int) {
+        if number(0..<2) > 0 { return hear(of: app, gateway) }
+        deploy(app.next(&generator))
+        note(.deployed)
+    }
+
+    /// Documents of collections that sync now, or no longer, are moved into their partitions.
+    mutating func deploy(_ next: SimulatedApp) {
+        let moved = app.classes.symmetricDifference(next.classes)
+        app = next
+        if isTraced { trace.append("version \(app.version) of the app is deployed, with \(app.classes.sorted())") }
+        let keys = database.documents.keys.filter { moved.contains($0.table) }
+        for key in keys.sorted(by: { $0.place < $1.place }) { database.write(key, database.documents[key]) }
+    }
+
+    /// A gateway has a version of the app.
+    mutating func hear(of app: SimulatedApp, _ gateway: Int) {
+        if gateways[gateway].app.version == app.version { return }
+        gateways[gateway].app = app
+        gateways[gateway].view.tail.request()
+        for number in gateways[gateway].numbers { wake(number, of: gateway) }
+        if isTraced { trace.append("gateway \(gateway) has version \(app.version) of the app") }
     }
 
     /// A function or another device writes a document.
@@ -74,7 +100,7 @@ extension RealmSimulation {
     }
 
     private mutating func loseGateway(_ gateway: Int) {
-        gateways[gateway] = SimulatedRealmGateway()
+        gateways[gateway] = SimulatedRealmGateway(app)
         gateways[gateway].epoch = database.head.epoch
         note(.gatewayLost)
         if isTraced { trace.append("gateway \(gateway) ends") }

@@ -35,7 +35,9 @@ extension RealmSimulation {
         }
         if uploads.isEmpty { return false }
         if uploads.count > 1 { note(.together) }
-        let standing = gateways[gateway].view.tail.current ?? absorb(gateway)
+        let app = gateways[gateway].app
+        let known = gateways[gateway].view.tail.current.flatMap { $0.appVersion == app.version ? $0 : nil }
+        guard let standing = known ?? absorb(gateway) else { return false }
         var integration = SimulatedRealmGateway.Integration(
             sessions: numbers, uploads: uploads, planned: PlannedUploads(after: standing),
             request: gateways[gateway].view.tail.lastRequest)
@@ -84,7 +86,8 @@ extension RealmSimulation {
         var merge = merge
         for place in integration.uploads.indices {
             if place > 0 { merge = try self.merge(integration.uploads[place], after: integration.planned, gateway) }
-            let standing = integration.planned.standing
+            let standing = integration.planned.standing, app = gateways[gateway].app
+            guard app.version == standing.appVersion else { throw RealmRefusal.busy }
             // What is remembered is bounded.
             let remembers = !integration.isOrphan && Bool.random(using: &generator)
             var found = remembers ? gateways[gateway].view.memory.objects(merge.needed, at: standing.salt) : [:]
@@ -102,8 +105,9 @@ extension RealmSimulation {
             }
             integration.planned.append(
                 try UploadPlan(
-                    merge, to: found.compactMapValues(\.self), assuming: assumed, database.schema,
-                    SimulatedHistory.target,
+                    merge, to: found.compactMapValues(\.self), assuming: assumed,
+                    try ObjectSchema(made: try Changeset(standing.schema)),
+                    app.target,
                     refusal: integration.refusal, at: time))
         }
     }

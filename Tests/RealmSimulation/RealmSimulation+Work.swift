@@ -20,7 +20,7 @@ extension RealmSimulation {
         case .begin(let frame):
             database.begin(Int64(clamping: frame.fileIdent))
             gateways[gateway].view.tail.request()
-            let standing = catchUp(gateway)
+            guard let standing = catchUp(gateway) else { return tryAgain(number, gateway) }
             gateways[gateway].sessions[number]?.job = .identify(frame, standing)
         case .identify(let frame, let standing):
             let file = database.file(Int64(clamping: frame.fileIdent))
@@ -49,7 +49,7 @@ extension RealmSimulation {
             }
             decide(number, of: gateway) { machine, now in machine.integrated(integration, failure: failure, now) }
         case .read:
-            let standing = catchUp(gateway)
+            guard let standing = catchUp(gateway) else { return tryAgain(number, gateway) }
             var machine = session.machine
             do throws(RealmRefusal) {
                 let version = try machine.position(in: standing)
@@ -80,27 +80,41 @@ extension RealmSimulation {
             machine.permitted(toRead: mayWrite != nil, toWrite: mayWrite ?? false, now)
         }
         if mayWrite == nil { return }
-        _ = catchUp(gateway)
+        guard catchUp(gateway) != nil else { return _ = tryAgain(session.number, gateway) }
         let file = session.needsFile ? database.makeFile(of: session.user) : nil
         decide(session.number, of: gateway) { machine, _ in machine.bound(file) }
     }
 
     // MARK: What a gateway reads
 
+    /// The gateway has an older version of the app than the history: clients come again.
+    private mutating func tryAgain(_ number: Int, _ gateway: Int) -> Bool {
+        decide(number, of: gateway) { machine, _ in machine.failed(RealmRefusal.busy.error) }
+        return true
+    }
+
     /// What others have done is in the history then.
-    private mutating func catchUp(_ gateway: Int) -> HistoryStanding {
+    /// - Returns: `nil` if the gateway can't do that.
+    private mutating func catchUp(_ gateway: Int) -> HistoryStanding? {
         if gateways[gateway].view.tail.standing == nil { gateways[gateway].view.tail.request() }
         if let standing = gateways[gateway].view.tail.current { return standing }
         let request = gateways[gateway].view.tail.lastRequest, end = gateways[gateway].view.tail.end
-        let standing = absorb(gateway)
+        guard let standing = absorb(gateway) else { return nil }
         let new = database.entries(after: end.map { min($0, standing.version) } ?? standing.version - 1)
         gateways[gateway].view.tail.take(standing, new, for: request)
         return standing
     }
 
-    mutating func absorb(_ gateway: Int) -> HistoryStanding {
-        let former = database.standing
-        if let addition = database.absorb(at: time) { gateways[gateway].view.absorbed(addition, after: former) }
+    /// - Returns: `nil` if the history is another version's of the app than the gateway knows.
+    mutating func absorb(_ gateway: Int) -> HistoryStanding? {
+        let app = gateways[gateway].app
+        if database.standing.appVersion > app.version { return nil }
+        var former = database.standing
+        if let addition = database.update(to: app, at: time) {
+            gateways[gateway].view.absorbed(addition, after: former)
+            former = database.standing
+        }
+        if let addition = database.absorb(app, at: time) { gateways[gateway].view.absorbed(addition, after: former) }
         return database.standing
     }
 

@@ -11,10 +11,13 @@ public struct RealmSimulation: Sendable {
         case gatewayLost, reset, restored
         /// An object was taken for new that there is.
         case tookForNew
+        case deployed
     }
 
     var database: SimulatedHistory
-    var gateways = [SimulatedRealmGateway(), SimulatedRealmGateway()]
+    var gateways: [SimulatedRealmGateway]
+    /// The version of the app that was deployed last.
+    var app: SimulatedApp
     var clients: [SimulatedRealmClient]
     let scenario: RealmScenario
     var generator = SeededGenerator(seed: 0)
@@ -45,7 +48,7 @@ public struct RealmSimulation: Sendable {
                     "ls": ["bsonType": "array", "items": ["bsonType": ["string", "null"]]],
                     "si": ["bsonType": "array", "uniqueItems": true, "items": ["bsonType": "long"]],
                     "di": ["bsonType": "object", "additionalProperties": ["bsonType": "int"]],
-                    "m": ["bsonType": "mixed"],
+                    "m": ["bsonType": "mixed"], "t": ["bsonType": "string"],
                 ],
             ], relationships: [:]),
         CollectionClass(
@@ -62,7 +65,9 @@ public struct RealmSimulation: Sendable {
     init(_ scenario: RealmScenario, isTraced: Bool) {
         self.scenario = scenario
         self.isTraced = isTraced
-        database = SimulatedHistory(Self.schema)
+        app = SimulatedApp(Self.schema)
+        database = SimulatedHistory(app)
+        gateways = [SimulatedRealmGateway(app), SimulatedRealmGateway(app)]
         clients = (0..<scenario.clients).map { SimulatedRealmClient(user: "user-\($0 % 2)") }
         backup = database
         for client in clients { database.mayWrite[client.user] = true }
@@ -130,6 +135,10 @@ public struct RealmSimulation: Sendable {
         generator = SeededGenerator(seed: 1)
         for client in clients { permit(client.user, read: true, write: true) }
         for gateway in gateways.indices where !gateways[gateway].leaseIsValid { suspend(gateway) }
+        if scenario.mishaps.contains(.redeployments) {
+            deploy(app.complete)
+            for gateway in gateways.indices { hear(of: app, gateway) }
+        }
         rest()
         check()
         for client in clients.indices { sendMark(client) }
@@ -193,6 +202,9 @@ public struct RealmSimulation: Sendable {
         }
         if !PartitionObjects(schema: database.schema, objects: database.objects).isSame(as: first.objects) {
             fail("the history's objects differ: \(database.objects), \(first.objects.objects)")
+        }
+        if (try? ObjectSchema(made: Changeset(database.standing.schema)))?.includes(app.schema) != true {
+            fail("the history doesn't have the classes of the app")
         }
         let visits = first.objects.objects[edits.visits]?["visits"]?.int64Value ?? 0
         if scenario.countsAll, visits != added { fail("of \(added) the counter has \(visits)") }

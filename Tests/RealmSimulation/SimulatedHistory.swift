@@ -23,17 +23,15 @@ struct SimulatedHistory: Sendable {
     var mayWrite: [String: Bool] = [:]
     private var nextFile: Int64 = 2
 
-    let schema: ObjectSchema
-    static let target = UploadTarget(
-        database: "", collections: ["Box": "Box", "Person": "Person"], partitionKey: "_partition", partition: "p")
+    private(set) var schema: ObjectSchema
 
-    init(_ schema: ObjectSchema) {
-        self.schema = schema
+    init(_ app: SimulatedApp) {
+        schema = app.schema
         let classes = HistoryEntry(schema.changeset(), version: 1, time: 0)
         entries = [classes]
         standing = HistoryStanding(
-            version: 1, salt: classes.salt, base: 0, revision: head, schema: classes.bytes, appVersion: 1,
-            collections: "[]")
+            version: 1, salt: classes.salt, base: 0, revision: head, schema: classes.bytes, appVersion: app.version,
+            collections: app.names)
     }
 
     // MARK: Documents
@@ -42,7 +40,7 @@ struct SimulatedHistory: Sendable {
     func object(_ key: ObjectKey, _ fields: Document) -> Document? {
         var document = fields
         document["_id"] = key.id.value
-        document[Self.target.partitionKey] = Self.target.partition
+        document["_partition"] = "p"
         return try? schema.object(of: document, table: key.table).object
     }
 
@@ -58,17 +56,42 @@ struct SimulatedHistory: Sendable {
         changes.reversed().prefix { $0.revision > revision }.map(\.key)
     }
 
-    /// Appends what others have done to documents.
+    /// Brings the history up to a version of the app.
+    /// - Returns: what was appended; `nil` if it has that version.
+    mutating func update(to app: SimulatedApp, at time: Int64) -> HistoryAddition? {
+        if standing.appVersion == app.version { return nil }
+        let update = HistoryUpdate(
+            of: standing, with: schema, to: app.version, app.schema, collections: app.names, at: time)
+        if update.addition.isReset {
+            (entries, files, reciprocals, objects, snapshots) = ([], [:], [:], [:], [])
+            begun = []
+            schema = app.schema
+        } else {
+            schema = schema.joined(with: app.schema) ?? schema
+        }
+        apply(update.addition)
+        standing = update.standing
+        return update.addition
+    }
+
+    /// Appends what others have done to the documents of an app's collections.
     /// - Returns: what was appended; `nil` if nobody has done anything.
-    mutating func absorb(at time: Int64) -> HistoryAddition? {
+    mutating func absorb(_ app: SimulatedApp, at time: Int64) -> HistoryAddition? {
         if standing.revision == head { return nil }
         var next = standing, seen: Set<ObjectKey> = []
         next.revision = head
-        let keys = changed(after: standing.revision).filter { seen.insert($0).inserted }
+        let isWhole = standing.revision == HistoryStanding.empty.revision
+        // All that there is is compared then.
+        let all = isWhole ? (Array(documents.keys) + objects.keys).sorted { $0.place < $1.place } : []
+        let keys = (isWhole ? all : changed(after: standing.revision)).filter { seen.insert($0).inserted }
         let known = PartitionObjects(
             schema: schema,
             objects: Dictionary(uniqueKeysWithValues: keys.compactMap { key in objects[key].map { (key, $0) } }))
-        let addition = HistoryAddition(absorbing: keys.map { ($0, documents[$0]) }, into: known, next, at: time)
+        let changes = keys.compactMap { key -> (key: ObjectKey, object: Document?)? in
+            if app.classes.contains(key.table) { return (key, documents[key]) }
+            return isWhole ? (key, nil) : nil
+        }
+        let addition = HistoryAddition(absorbing: changes, into: known, next, at: time)
         apply(addition)
         if let absorbed = addition.absorbed { standing = absorbed }
         cover()

@@ -23,6 +23,11 @@ struct SimulatedRealmGateway: Sendable {
     var sessions: [Int: SimulatedRealmSession] = [:]
     var integration: Integration?
     var leaseIsValid = true
+    /// The version of the app that it has.
+    var app: SimulatedApp
+
+    init(_ app: SimulatedApp) { self.app = app }
+
     /// The epoch of the database that it knows.
     var epoch: Int32 = 1
     /// What comes by the topics.

@@ -99,6 +99,10 @@ public enum SyncGatewayServer {
         context.router.webSocket("/api/client/v2.0/app/:app/realm-sync") {
             try sessions.admitRealm($0, hub: realm)
         }
+        let realmDeployments = RealmDeployments(hub: realm)
+        engines.apps.onChange { change in
+            if case .deployed(let app) = change { realmDeployments.follow(app.id) }
+        }
         let realmRetention = RealmRetention(
             hub: realm, tables: RealmTables(client: engines.postgres),
             offline: context.configuration[realmOffline], logger: logger)
@@ -137,6 +141,7 @@ public enum SyncGatewayServer {
                 [
                     grants, committer, relay, changes, ruleHosts,
                     grantChanges, presenceChanges, schemaAnswers, presence, watch, epoch, heads, realmRetention,
+                    realmDeployments,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }

@@ -84,6 +84,28 @@ import Testing
         #expect(try await boxes.findOne(["_id": 1])?["li"] == [3])
     }
 
+    @Test func `a client that waits gets a new class and property`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "growing", partition = fixture.partition()
+        try await RecordedApp.deploy(app, to: fixture)
+        try await fixture.grant(.write, to: "ann", in: partition, app: app)
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        try await ann.catchUp()
+        try await RecordedApp.deploy(
+            app, to: fixture,
+            more: [
+                "data_sources/mongodb-atlas/chat/Note/schema.json": """
+                {"title": "Note", "bsonType": "object", "required": ["_id"],
+                 "properties": {"_id": {"bsonType": "string"}, "_partition": {"bsonType": "string"}}}
+                """
+            ])
+        // Nobody writes, and it asks for nothing.
+        try await ann.receive { $0.objects.schema.classes["Note"] != nil }
+        #expect(ann.errors.isEmpty)
+        ann.cut()
+    }
+
     @Test func `while sync is off, clients wait`() async throws {
         let fixture = try await GatewayFixture.shared()
         let app = "pausedsync", partition = fixture.partition()

@@ -6,6 +6,7 @@ extension Mutant {
     private static let uploadPlan = "Server/UploadPlan.swift"
     private static let addition = "Server/HistoryAddition.swift"
     private static let file = "Server/ClientFile.swift"
+    private static let update = "Server/HistoryUpdate.swift"
     private static let entry = "Server/HistoryEntry.swift"
     private static let tail = "Server/HistoryTail.swift"
     private static let memory = "Server/HistoryMemory.swift"
@@ -14,7 +15,7 @@ extension Mutant {
     private static let realm = "RealmSync"
 
     /// What serves clients of the Realm SDKs.
-    static let ofRealm = sessions + uploads + remembered
+    static let ofRealm = sessions + uploads + updates + remembered
 
     private static let sessions = [
         Mutant("realm-early-ident-lost", of: realm, session, omits: "early = frame"),
@@ -88,6 +89,21 @@ extension Mutant {
             "realm-absorbed-objects-not-noted", of: realm, addition,
             omits: "for (key, object) in changes { self.objects[key] = .some(object) }"),
         Mutant("realm-absorbed-salt-not-noted", of: realm, addition, omits: "standing.salt = entry.salt"),
+    ]
+
+    private static let updates = [
+        Mutant(
+            "realm-collections-not-compared", of: realm, update,
+            omits: "next.revision = HistoryStanding.empty.revision",
+            in:
+                "// What was done to their documents before may be in no history: all that there is is compared.\n            next.revision = HistoryStanding.empty.revision"
+        ),
+        Mutant(
+            "realm-other-classes-go-on", of: realm, update, "joined == nil", in: "isReset: joined == nil",
+            becomes: "false"),
+        Mutant("realm-app-version-not-noted", of: realm, update, omits: "next.appVersion = version"),
+        Mutant("realm-new-base-not-noted", of: realm, update, omits: "next.base = former.version + 1"),
+        Mutant("realm-new-classes-not-noted", of: realm, update, omits: "next.schema = changeset.encoded()"),
     ]
 
     private static let remembered = [

@@ -136,44 +136,22 @@ final class RealmHistory: Sendable {
         return schema
     }
 
-    /// The history with the classes that the app has. What the app doesn't have any more stays, but for the objects of collections that
-    /// don't sync any more; what it has differently ends the history, and clients begin anew.
+    /// The history with the classes that the app has.
     private func upToDate(
         _ standing: HistoryStanding, _ deployed: RealmClasses.Deployed
     ) async throws -> HistoryStanding {
         if standing.appVersion == deployed.version { return standing }
-        var next = standing
-        next.appVersion = deployed.version
-        if !standing.collections.hasSameBytes(as: deployed.names) {
-            next.collections = deployed.names
-            // What was done to their documents before may be in no history: all that there is is compared.
-            next.revision = EpochHistory.beginning
-        }
-        let known = standing.version == 0 ? ObjectSchema() : try schema(standing.schema)
-        if standing.version > 0, known.includes(deployed.synced.schema) {
-            try await add(HistoryAddition(absorbed: next), from: standing)
-            return next
-        }
-        let joined = known.joined(with: deployed.synced.schema)
-        let changeset = (joined ?? deployed.synced.schema).changeset()
-        next.schema = changeset.encoded()
-        next.version += 1
-        next.salt = HistoryEntry.salt()
-        if joined == nil {
+        let update = HistoryUpdate(
+            of: standing, with: standing.version == 0 ? ObjectSchema() : try schema(standing.schema),
+            to: deployed.version, deployed.synced.schema, collections: deployed.names,
+            at: Self.time(store.clock.now()))
+        if update.addition.isReset {
             logger.notice(
                 "the classes of a partition have changed; its Realm clients begin anew",
                 metadata: ["app": "\(key.app)", "partition.id": "\(key.partition)"])
-            next.revision = EpochHistory.beginning
-            // A version that no client has.
-            next.base = standing.version + 1
-            next.version = next.base + 1
         }
-        var entry = HistoryEntry(changeset, version: next.version, time: Self.time(store.clock.now()))
-        entry.salt = next.salt
-        let addition = HistoryAddition(
-            isReset: joined == nil, entries: [entry], absorbed: next)
-        try await add(addition, from: standing)
-        return next
+        try await add(update.addition, from: standing)
+        return update.standing
     }
 
     private func add(_ addition: HistoryAddition, from former: HistoryStanding) async throws {

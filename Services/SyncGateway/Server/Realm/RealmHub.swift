@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import EventLoop
 import Logging
+import RealmSync
 
 /// The histories that this gateway's Realm clients have open, each once.
 final class RealmHub: Sendable {
@@ -10,6 +11,8 @@ final class RealmHub: Sendable {
         var histories: [PartitionKey: Open] = [:]
         /// The session that has a client file.
         var files: [FileKey: RealmSession] = [:]
+        /// The classes of apps whose histories were brought up to them.
+        var updated: [ExactText: (classes: ObjectSchema, collections: String)] = [:]
     }
 
     private struct Open {
@@ -103,6 +106,27 @@ final class RealmHub: Sendable {
     /// The client files that sessions have.
     var files: [(partition: PartitionKey, file: Int64)] {
         state.withLock { $0.files.keys.map { ($0.partition, $0.file) } }
+    }
+
+    /// Brings the open histories of an app up to its classes, if these are others than before. One that can't be read now follows when a
+    /// client asks.
+    func update(_ app: String) async {
+        guard let deployed = classes.classes(of: app) else { return }
+        let new = (classes: deployed.synced.schema, collections: deployed.names)
+        let (isSame, open) = state.withLock { state in
+            let former = state.updated.updateValue(new, forKey: ExactText(app))
+            return (
+                former.map { $0.classes == new.classes && $0.collections.hasSameBytes(as: new.collections) } ?? false,
+                state.histories.filter { $0.key.app.hasSameBytes(as: app) }.map { ($0.key, $0.value.history) }
+            )
+        }
+        if isSame { return }
+        for (key, history) in open {
+            history.changed()
+            guard (try? await history.catchUp()) != nil else { continue }
+            let sessions = state.withLock { state in state.histories[key].map { Array($0.sessions.values) } ?? [] }
+            for session in sessions { session.loop.execute { session.wake() } }
+        }
     }
 
     /// A session has added to a partition's history: the others send it.
