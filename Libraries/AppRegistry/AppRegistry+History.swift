@@ -7,6 +7,10 @@ import Postgres
 extension AppRegistry {
     /// The most versions that are kept of an app.
     public static let historyCount = 50
+    /// How many versions are kept that clients have made in development mode.
+    static let clientVersionCount = 10
+    /// Who deploys in development mode, as the history says it.
+    public static let developmentMode = "development mode"
     /// The most bytes that the versions of an app take by default.
     public static let historyBytes = 256 << 20
 
@@ -137,11 +141,17 @@ extension AppRegistry {
 
     /// Removes the oldest versions beyond the limits, and what only they used.
     static func prune(_ app: String, to limit: Int, in transaction: PostgresTransaction) async throws {
+        // What clients add must not displace the versions of operators.
         try await transaction.execute(
             """
             DELETE FROM partita.app_versions WHERE app = $1 AND version IN (
-                SELECT version FROM partita.app_versions WHERE app = $1 ORDER BY version DESC OFFSET $2)
-            """, [.text(app), .int(Int64(historyCount))])
+                SELECT version FROM (
+                    SELECT version, deployed_by IS NOT DISTINCT FROM $4 AS by_clients, row_number() OVER (
+                        PARTITION BY deployed_by IS NOT DISTINCT FROM $4 ORDER BY version DESC) AS place
+                    FROM partita.app_versions WHERE app = $1) v
+                WHERE place > CASE WHEN by_clients THEN $3::bigint ELSE $2::bigint END)
+            """,
+            [.text(app), .int(Int64(historyCount)), .int(Int64(clientVersionCount)), .text(developmentMode)])
         while true {
             try await collectGarbage(app, in: transaction)
             let rows = try await transaction.query(
@@ -157,8 +167,10 @@ extension AppRegistry {
             try await transaction.execute(
                 """
                 DELETE FROM partita.app_versions WHERE app = $1 AND version = (
-                    SELECT min(version) FROM partita.app_versions WHERE app = $1)
-                """, [.text(app)])
+                    SELECT version FROM partita.app_versions
+                    WHERE app = $1 AND version < (SELECT max(version) FROM partita.app_versions WHERE app = $1)
+                    ORDER BY deployed_by IS NOT DISTINCT FROM $2 DESC, version LIMIT 1)
+                """, [.text(app), .text(developmentMode)])
         }
     }
 

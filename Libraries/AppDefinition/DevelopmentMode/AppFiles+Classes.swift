@@ -10,9 +10,12 @@ public struct ClassesRefused: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension AppFiles {
-    /// The most classes that clients may give an app, and the most properties of all classes.
-    static let classLimit = 500
-    static let propertyLimit = 10_000
+    /// The most classes that clients may give an app, and the most properties of all classes: a new client's are merged with them, each with
+    /// each.
+    static let classLimit = 200
+    static let propertyLimit = 2000
+    /// The largest file with a schema that clients may make, in bytes.
+    static let classFileLimit = 1 << 20
 
     /// The app with what its schemas lack for the classes of a client with a Realm SDK; this is what development mode does.
     ///
@@ -51,13 +54,27 @@ extension AppFiles {
             added.append(collection.collection)
             places.write(collection, of: nil, to: &files)
         }
+        try files.requireSize(beyond: self)
         // Read again, since what it says is what counts.
         let read = AppDefinition.inspect(files).definition.syncedClasses.schema
         guard read.includes(wanted) else {
             let names = wanted.names(beyond: read).prefix(3).joined(separator: ", ")
-            throw ClassesRefused(description: "no schema can describe \(names.isEmpty ? "a property" : names)")
+            throw ClassesRefused(
+                description: "no schema can describe \(names.isEmpty ? "a property" : String(names.prefix(200)))")
         }
         return (files, added)
+    }
+
+    /// What a deployment takes, and an export can bring back.
+    private func requireSize(beyond former: AppFiles) throws(ClassesRefused) {
+        let large = texts.contains { $0.value.utf8.count > Self.classFileLimit && former.texts[$0.key] != $0.value }
+        let total = texts.reduce(0) { $0 + $1.value.utf8.count }
+        guard !large, total <= Self.totalLimit else {
+            throw ClassesRefused(
+                description:
+                    "the schemas would be too large: embedded objects are described wherever they are; deploy the app's schema"
+            )
+        }
     }
 
     private func lacking(
@@ -82,6 +99,10 @@ extension AppFiles {
                     "the app would have more than \(classLimit) classes or \(propertyLimit) properties; deploy its schema"
             )
         }
+        var folded: Set<String> = []
+        for name in schema.classes.keys where !folded.insert(name.text.lowercased()).inserted {
+            throw ClassesRefused(description: "the names of two classes differ only in case: \(name.text.prefix(100))")
+        }
         for (name, type) in schema.classes {
             let isName = name.text.unicodeScalars.allSatisfy {
                 $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType != nil
@@ -90,10 +111,15 @@ extension AppFiles {
                 throw ClassesRefused(description: "the name of a class has letters, digits and underscores only")
             }
             for (field, _) in type.properties {
-                let isField = !field.text.isEmpty && !field.text.utf8.contains { [0, UInt8(ascii: ".")].contains($0) }
+                let isField =
+                    !field.text.isEmpty
+                    && !field.text.unicodeScalars.contains {
+                        $0 == "." || [.control, .format].contains($0.properties.generalCategory)
+                    }
                 guard isField, field.text.utf8.first != UInt8(ascii: "$") else {
                     throw ClassesRefused(
-                        description: "the name of a property of \(name) is empty, begins with $, or has a dot or U+0000"
+                        description:
+                            "the name of a property of \(name) is empty, begins with $, or has a dot or an invisible character"
                     )
                 }
             }

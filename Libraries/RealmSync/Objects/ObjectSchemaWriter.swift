@@ -60,7 +60,7 @@ private struct ObjectSchemaWriter {
     private(set) var hasWritten = false
     /// Embedded objects are described wherever they are: a class in another one twice, and that in a third one twice, doubles with each.
     private var visits = 0
-    private static let maximumVisits = 20_000
+    private static let maximumVisits = 5000
 
     init(classes: ObjectSchema, collections: [ExactText: String]) {
         self.classes = classes

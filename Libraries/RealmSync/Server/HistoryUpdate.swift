@@ -34,6 +34,12 @@ package struct HistoryUpdate: Sendable {
         next.schema = changeset.encoded()
         next.version += 1
         next.salt = HistoryEntry.salt()
+        if known.classes.contains(where: { name, type in
+            classes.classes[name]?.properties.contains { type.properties[$0.key] == nil } ?? false
+        }) {
+            // Documents may have had fields of a new property before.
+            next.revision = HistoryStanding.empty.revision
+        }
         if joined == nil {
             next.revision = HistoryStanding.empty.revision
             // A version that no client has.

@@ -58,9 +58,7 @@ package struct UploadPlan: Sendable {
             let isLost = refusal != nil && keys.isEmpty
             try add(entry, changeset, isLost ? try Self.objects(of: upload) : keys, refusal)
         }
-        if let missing = seen.schema.names(beyond: schema).first {
-            throw RealmRefusal.lacking(seen.schema, "the app's schema has no \(missing)")
-        }
+        try requireClasses(of: merge.changesets, keys)
         if let last = entries.indices.last {
             file.uploaded = entries[last].version
             entries[last].acknowledges = merge.upload.scanned
@@ -79,6 +77,23 @@ package struct UploadPlan: Sendable {
         file.clientVersion = max(Int64(last.clientVersion), merge.upload.scanned)
         file.acknowledged = merge.upload.acknowledged
         file.uploadBase = max(file.uploadBase, Int64(last.serverVersion), merge.upload.reached)
+    }
+
+    /// The app has the classes and properties that the upload brings, or of which it changes objects.
+    private func requireClasses(of uploads: [UploadedChangeset], _ keys: Set<ObjectKey>) throws {
+        var missing = seen.schema.names(beyond: schema)
+        guard target.isInDevelopment || !missing.isEmpty else { return }
+        let tables = Set(keys.map { ExactText($0.table) })
+        let brought = try uploads.reduce(into: DeclaredNames()) { try $0.take(Changeset($1.bytes)) }
+        if target.isInDevelopment {
+            // Those that the app had once, and that the client brings again.
+            missing += brought.classes.union(tables).filter {
+                seen.schema.classes[$0]?.key != nil && target.collections[$0] == nil
+            }.sorted().map { "class \($0)" }
+        }
+        guard let first = missing.first else { return }
+        throw RealmRefusal.lacking(
+            seen.schema.part(brought, tables: tables), "the app's schema has no \(first.prefix(200))")
     }
 
     /// The objects that a client has changed, whatever others have left of that.

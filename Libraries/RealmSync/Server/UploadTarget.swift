@@ -7,8 +7,14 @@ package struct UploadTarget: Sendable {
     package let collections: [ExactText: String]
     package let partitionKey: String
     package let partition: Value
+    /// Whether clients may add classes to the app.
+    package let isInDevelopment: Bool
 
-    package init(database: String, collections: [ExactText: String], partitionKey: String, partition: Value) {
+    package init(
+        database: String, collections: [ExactText: String], partitionKey: String, partition: Value,
+        isInDevelopment: Bool = false
+    ) {
+        self.isInDevelopment = isInDevelopment
         self.database = database
         self.collections = collections
         self.partitionKey = partitionKey

@@ -153,7 +153,8 @@ public enum AuthServer {
         let schemas = SchemaRequestsHandler(
             deployments: AppDeployments(
                 client: engines.postgres, registry: engines.registry, loop: context.loops.next(),
-                operator: "development mode", hosting: engines.hosting, publish: { try await $0(engines.events) }),
+                operator: AppRegistry.developmentMode, hosting: engines.hosting,
+                publish: { try await $0(engines.events) }),
             producer: engines.events, clock: clock, logger: logger)
         context.http.cors = cors(engines.apps, engines.hosting)
         context.readiness.add("signing-keys") { try keys.check() }

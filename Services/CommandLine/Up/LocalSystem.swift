@@ -85,11 +85,17 @@ actor LocalSystem {
         try configuration.write(to: places.configFile)
         try await Progress.step("preparing tables and topics") { try await SetupCommand.setUp(configuration) }
         let app = app
-        let deployed = try await Progress.step("deploying \(appName)") {
-            try await Tool.run(configuration) { try await $0.deployments.deploy(app) }
+        do {
+            let deployed = try await Progress.step("deploying \(appName)") {
+                try await Tool.run(configuration) { try await $0.deployments.deploy(app) }
+            }
+            appId = deployed.definition.id
+            for line in deployed.warnings + deployed.report { Progress.line("  " + line) }
+        } catch let error as DeploymentError where [.partitionsChange, .schemaBreaks].contains(error.code) {
+            // The version that is deployed runs: clients may have added to it in development mode, and all apps would be down.
+            appId = AppDefinition.inspect(app).definition.id
+            Progress.line("  warning: \(appName) isn't deployed, and the version before goes on: \(error.message)")
         }
-        appId = deployed.definition.id
-        for line in deployed.warnings + deployed.report { Progress.line("  " + line) }
         for process in processes {
             try await process.start(
                 environment: configuration.environment.merging(settings) { $1 }.merging(moreSettings) { $1 })

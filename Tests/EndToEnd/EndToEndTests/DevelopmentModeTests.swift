@@ -101,6 +101,42 @@ extension EndToEnd {
             for client in tablets + [phone] { client.cut() }
         }
 
+        @Test func `a client adds what it has, and not what others had`() async throws {
+            let system = try await RunningSystem.shared()
+            let app = "undone-\(UUID().uuidString.prefix(8).lowercased())"
+            _ = try await TestApp.deploy(app, Self.files(app), on: system)
+            let ann = try await RealmPerson.register("ann", on: system, app: app)
+            func bring(_ name: String) async throws {
+                var schema = ObjectSchema()
+                schema.classes[ExactText(name)] = .init(key: .init(name: "_id", type: .string, isNullable: false))
+                schema.classes[ExactText(name)]?.properties["text"] = Self.text
+                let client = try await ann.open(ann.id)
+                try client.apply(schema.changeset())
+                try await ann.upload(client)
+                client.cut()
+            }
+            func classes() async throws -> [String] {
+                try await system.query(
+                    """
+                    select distinct split_part(f.key, '/', 4) from partita.app_versions v
+                    join partita.apps a on a.id = v.app and a.version = v.version,
+                    jsonb_each(v.definition::jsonb -> 'files') f
+                    where v.app = '\(app)' and f.key like 'data_sources/%/schema.json' order by 1
+                    """
+                ).decode(String.self)
+            }
+            try await bring("Gone")
+            #expect(try await classes() == ["Gone"])
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["app", "rollback", app, "--data", system.directory])
+            #expect(run.status.isSuccess, "\(run.output)")
+            try await bring("Kept")
+            #expect(try await classes() == ["Kept"])
+            // Who brings it again gets it again.
+            try await bring("Gone")
+            #expect(try await classes() == ["Gone", "Kept"])
+        }
+
         @Test func `what can't be added is refused by name`() async throws {
             let system = try await RunningSystem.shared()
             let app = "refusing-\(UUID().uuidString.prefix(8).lowercased())"

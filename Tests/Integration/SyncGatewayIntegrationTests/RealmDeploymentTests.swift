@@ -106,6 +106,27 @@ import Testing
         ann.cut()
     }
 
+    @Test func `a new property has what documents had before`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "latecoming", partition = fixture.partition()
+        try await RecordedApp.deploy(app, to: fixture)
+        try await fixture.grant(.write, to: "ann", in: partition, app: app)
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        let box = ObjectKey(table: "Box", id: .int(7))
+        _ = try await fixture.store.collection("Box", database: "chat", app: app).insertOne([
+            "_id": 7, "_partition": .string(String(partition.text.dropFirst(2))), "color": "red",
+        ])
+        try await ann.receive { $0.objects.objects[box] != nil }
+        let schema = "data_sources/mongodb-atlas/chat/Box/schema.json"
+        let colored = try #require(try RecordedApp.files(of: app).texts[ExactText(schema)]).replacing(
+            "\"_partition\":", with: "\"color\":{\"bsonType\":\"string\"},\"_partition\":")
+        try await RecordedApp.deploy(app, to: fixture, more: [ExactText(schema): colored])
+        try await ann.receive { $0.objects.objects[box]?["color"] == "red" }
+        #expect(ann.errors.isEmpty)
+        ann.cut()
+    }
+
     @Test func `while sync is off, clients wait`() async throws {
         let fixture = try await GatewayFixture.shared()
         let app = "pausedsync", partition = fixture.partition()

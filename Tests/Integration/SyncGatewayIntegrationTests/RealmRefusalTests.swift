@@ -71,6 +71,29 @@ import Testing
         #expect(try await world.document(box)?["li"] == [1])
     }
 
+    @Test func `what is good behind a refused write isn't committed one by one`() async throws {
+        let world = try await World("onebad")
+        let other = world.fixture.partition(), taken = ObjectKey(table: "Box", id: .int(1))
+        try await world.fixture.grant(.write, to: "ann", in: other, app: world.app)
+        let owner = RealmClient("ann", in: other, of: world.fixture, app: world.app)
+        try await owner.open()
+        try owner.write((taken, ["li": [1]]))
+        try await owner.upload()
+        owner.cut()
+        try world.mallory.write((taken, ["li": [2]]))
+        for number in 2...300 as ClosedRange<Int64> {
+            try world.mallory.write((ObjectKey(table: "Box", id: .int(number)), ["li": [.int64(number)]]))
+        }
+        try await world.mallory.upload()
+        try await world.honest.receive { $0.objects.objects.keys.count { $0.table == "Box" } == 299 }
+        #expect(world.mallory.errors.map(\.numbers.first) == [231])
+        let transactions = try await world.fixture.postgres.query(
+            "select count(distinct xmin::text) from partita.realm_history where app = $1 and partition = $2",
+            [.text(world.app), .text(world.partition.text)]
+        ).decode(Int64.self)[0]
+        #expect(transactions < 40)
+    }
+
     @Test func `a value that no document can have is undone, and the session goes on`() async throws {
         let world = try await World("unfitvalues")
         let box = ObjectKey(table: "Box", id: .int(1)), mallory = world.mallory

@@ -21,6 +21,34 @@ struct PartitionObjectsTests {
         )
     }
 
+    @Test func `a class with too many properties is refused, in linear time`() throws {
+        func columns(_ count: Int) -> Changeset {
+            var changeset = Changeset()
+            let table = changeset.strings.intern("T".utf8), key = changeset.strings.intern("_id".utf8)
+            changeset.instructions = [
+                .addTable(table, .topLevel(PrimaryKeyColumn(field: key, type: .int, isNullable: false)))
+            ]
+            for number in 0..<count {
+                changeset.instructions.append(
+                    .addColumn(
+                        table: table, field: changeset.strings.intern("p\(number)".utf8),
+                        Column(type: .int, isNullable: true, collection: .single)))
+            }
+            return changeset
+        }
+        func time(_ count: Int) throws -> Duration {
+            let changeset = columns(count)
+            return try ContinuousClock().measure {
+                var objects = PartitionObjects()
+                try objects.apply(changeset)
+            }
+        }
+        _ = try time(100)
+        // Quadratic would be 64 times as long.
+        #expect(try time(8000) < time(1000) * 40)
+        #expect(throws: ApplyError.self) { try time(10_001) }
+    }
+
     /// The vectors are those in which whole files of realm-core are equal after both branches.
     @Test func `after a merge both sides have the same objects, as with realm-core`() throws {
         let vectors = try RealmVectors.objects("transform.jsonl.gz").filter { $0["error"] == nil }

@@ -15,12 +15,13 @@ final class RealmClasses: Sendable {
         let names: String
         let partitionKey: String
         let database: String
+        let isInDevelopment: Bool
 
         /// Where clients of a partition write.
         func target(_ partition: Partition) -> UploadTarget {
             UploadTarget(
                 database: database, collections: synced.collections, partitionKey: partitionKey,
-                partition: partition.value ?? .null)
+                partition: partition.value ?? .null, isInDevelopment: isInDevelopment)
         }
     }
 
@@ -55,6 +56,7 @@ final class RealmClasses: Sendable {
         let names = synced.classes.keys.sorted().map { Value.string($0.text) }
         return Deployed(
             version: deployment.version, synced: synced, names: ExtendedJSON.print(.array(names)),
-            partitionKey: sync.partitionKey, database: sync.database)
+            partitionKey: sync.partitionKey, database: sync.database,
+            isInDevelopment: sync.isInDevelopment)
     }
 }

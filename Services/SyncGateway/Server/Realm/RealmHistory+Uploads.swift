@@ -115,10 +115,11 @@ extension RealmHistory {
     }
 
     private func integrateAlone(_ upload: RealmUpload, _ integration: inout RealmUpload.Integration) async throws {
-        var rest = upload.changesets[...], mayWrite = upload.mayWrite, isOneByOne = false, refusal: String?
+        var rest = upload.changesets[...], mayWrite = upload.mayWrite, size = rest.count, refusal: String?
         var backoff = RetryBackoff(Self.races.schedule), assumesNew = !isAlone
         while !rest.isEmpty {
-            let size = isOneByOne ? 1 : rest.count
+            // A bad one is found by halves; what is good behind it isn't committed one by one.
+            size = min(size, rest.count)
             let standing = try await newest()
             do {
                 var part = upload, planned = PlannedUploads(after: standing)
@@ -132,6 +133,7 @@ extension RealmHistory {
                 try await commit(planned)
                 integration.take(plan)
                 rest = rest.dropFirst(size)
+                size *= 2
                 refusal = nil
             } catch let error where assumesNew && Self.mayFollow(fromAssuming: error) {
                 forget()
@@ -143,7 +145,7 @@ extension RealmHistory {
                 } else if try await !hasMoved(standing) {
                     if size == 1 { throw refusal }
                     // Those before the bad one are good.
-                    isOneByOne = true
+                    size /= 2
                     continue
                 }
                 try await pause(&backoff)
@@ -155,7 +157,7 @@ extension RealmHistory {
                 if try await hasMoved(standing) {
                     try await pause(&backoff)
                 } else if size > 1 {
-                    isOneByOne = true
+                    size /= 2
                 } else {
                     refusal = error.reason
                 }
