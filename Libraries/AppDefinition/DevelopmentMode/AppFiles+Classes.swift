@@ -99,8 +99,8 @@ extension AppFiles {
                     "the app would have more than \(classLimit) classes or \(propertyLimit) properties; deploy its schema"
             )
         }
-        var folded: Set<String> = []
-        for name in schema.classes.keys where !folded.insert(name.text.lowercased()).inserted {
+        var folded: Set<ExactText> = []
+        for name in schema.classes.keys where !folded.insert(ExactText(name.text.lowercased())).inserted {
             throw ClassesRefused(description: "the names of two classes differ only in case: \(name.text.prefix(100))")
         }
         for (name, type) in schema.classes {
