@@ -1,6 +1,7 @@
 import ChildProcesses
 import DocumentModel
 import Foundation
+import Glibc
 import RealmSync
 import RealmTestClient
 import TestSupport
@@ -9,6 +10,9 @@ import Testing
 extension EndToEnd {
     /// An app in development mode gets the classes of its Realm clients.
     struct DevelopmentModeTests {
+        /// A system of its own: others break the broker.
+        private static let system = Task { try await RunningSystem.start("partita-e2e-development-\(getpid())") }
+
         private static func files(_ app: String) -> [String: String] {
             [
                 "realm_config.json": #"{"config_version": 20210101, "app_id": "\#(app)", "name": "\#(app)"}"#,
@@ -47,7 +51,7 @@ extension EndToEnd {
         private let note = ObjectKey(table: "Note", id: .string("n"))
 
         @Test func `what clients have is added, and exported`() async throws {
-            let system = try await RunningSystem.shared()
+            let system = try await Self.system.value
             let app = "developing-\(UUID().uuidString.prefix(8).lowercased())"
             let report = try await TestApp.deploy(app, Self.files(app), on: system)
             #expect(report.contains("warning development-mode"))
@@ -102,7 +106,7 @@ extension EndToEnd {
         }
 
         @Test func `a client adds what it has, and not what others had`() async throws {
-            let system = try await RunningSystem.shared()
+            let system = try await Self.system.value
             let app = "undone-\(UUID().uuidString.prefix(8).lowercased())"
             _ = try await TestApp.deploy(app, Self.files(app), on: system)
             let ann = try await RealmPerson.register("ann", on: system, app: app)
@@ -138,7 +142,7 @@ extension EndToEnd {
         }
 
         @Test func `what can't be added is refused by name`() async throws {
-            let system = try await RunningSystem.shared()
+            let system = try await Self.system.value
             let app = "refusing-\(UUID().uuidString.prefix(8).lowercased())"
             _ = try await TestApp.deploy(app, Self.files(app), on: system)
             let ann = try await RealmPerson.register("ann", on: system, app: app)

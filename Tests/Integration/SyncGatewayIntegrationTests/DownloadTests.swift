@@ -202,7 +202,8 @@ import Testing
         for _ in 0..<2 {
             switch try await ann.next() {
             case .ack: break
-            case .download(_, let download): live += download.changes.count
+            // When the topic is late, the first change comes with the second, as a frame isn't cut: devices have it.
+            case .download(_, let download): live += download.changes.count { $0.revision.number > 1 }
             case let frame: throw Device.Unexpected(what: "\(frame)")
             }
         }
