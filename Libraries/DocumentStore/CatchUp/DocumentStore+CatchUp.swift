@@ -103,6 +103,9 @@ extension DocumentStore {
         return heads
     }
 
+    /// The epoch of a partition's head, in SQL: `p` is the partition's row in `partita.partitions`, or null if nobody has written to it.
+    public static let headEpoch = "greatest(p.epoch, p.anew, 1)"
+
     /// The current epoch of the database. If it differs from an earlier result, the database was restored in the meantime.
     public func currentEpoch() async throws -> Int32 {
         let rows = try await client.query("select partita.current_epoch()")
@@ -204,7 +207,7 @@ private enum CatchUpSQL {
                     sum(coalesce(octet_length(body), 0)) over behind <= $8 or row_number() over behind = 1) as belongs
                 from read window behind as (order by epoch, revision)
             )
-            select 0 as entry, \(headEpoch) as epoch, coalesce(p.head, 0) as revision,
+            select 0 as entry, \(DocumentStore.headEpoch) as epoch, coalesce(p.head, 0) as revision,
                 \(counts ? counted.joined(separator: " + ") : "0") as remaining,
                 coalesce((select last_version from partita.uploads u where u.app = $1 and u.device = $6
                     and u.partition = $2 and u.user_id = $5), 0) as last_version,
@@ -246,7 +249,7 @@ private enum CatchUpSQL {
 
     /// `$1` apps, `$2` partitions, `$3` users, `$4` devices; `place` is that in the arrays.
     static let standings = """
-        select w.place, \(headEpoch), coalesce(p.head, 0), coalesce(u.last_version, 0), coalesce(h.epoch, 0),
+        select w.place, \(DocumentStore.headEpoch), coalesce(p.head, 0), coalesce(u.last_version, 0), coalesce(h.epoch, 0),
             coalesce(h.revision, 0), present.epoch
         from (select partita.current_epoch() as epoch offset 0) present,
             unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality w(app, partition, user_id, device, place)
@@ -255,7 +258,4 @@ private enum CatchUpSQL {
         left join partita.uploads u on u.app = w.app and u.device = w.device and u.partition = w.partition
             and u.user_id = w.user_id
         """
-
-    /// The epoch of a partition's head.
-    private static let headEpoch = "greatest(p.epoch, p.anew, 1)"
 }

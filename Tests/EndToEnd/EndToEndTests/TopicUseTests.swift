@@ -2,7 +2,6 @@ import ChildProcesses
 import DocumentModel
 import EventTopics
 import Foundation
-import Glibc
 import PartitaClient
 import TestSupport
 import Testing
@@ -54,7 +53,7 @@ extension EndToEnd {
         }
 
         @Test func `services write and read the topics of their contracts, and no others`() async throws {
-            let system = try await RunningSystem.start("partita-e2e-topics-\(getpid())")
+            let system = try await RunningSystem.shared()
             var use = Use()
             try await play(system)
             try await note(&use, system)
@@ -80,7 +79,6 @@ extension EndToEnd {
                 #expect(use.read[service] == agreed.read[service], "\(service)")
             }
             try await cleo.close()
-            #expect(await system.up.terminate(grace: .seconds(40)) == .exited(0))
         }
 
         /// A conversation with all that happens in one, and a trigger that fails.

@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import Postgres
 import RealmSync
 import SyncEngine
@@ -21,7 +22,8 @@ struct RealmTables: Sendable {
     func standing(of key: PartitionKey) async throws -> (standing: HistoryStanding?, head: Revision) {
         let rows = try await client.query(
             """
-            select r.version, coalesce(h.salt, 0), r.base, r.epoch, r.revision, r.schema, r.app_version, r.collections, coalesce(p.epoch, partita.current_epoch()), coalesce(p.head, 0)
+            select r.version, coalesce(h.salt, 0), r.base, r.epoch, r.revision, r.schema, r.app_version, r.collections,
+                \(DocumentStore.headEpoch), coalesce(p.head, 0)
             from (values (1)) one left join partita.realm_partitions r on r.app = $1 and r.partition = $2
             left join partita.realm_history h on h.app = r.app and h.partition = r.partition and h.version = r.version
             left join partita.partitions p on p.app = $1 and p.partition = $2
