@@ -35,7 +35,7 @@ extension AppFiles {
         }
         try Self.check(wanted)
         var files = self, added: [String] = []
-        let places = SchemaPlaces(files: self, definition: definition, sync: sync)
+        let places = SchemaPlaces(files: self, sync: sync)
         for collection in try lacking(in: synced, wanted, sync) {
             if let known = synced.declarations.first(where: {
                 $0.collection.collection.hasSameBytes(as: collection.collection)

@@ -4,12 +4,10 @@ import RealmSync
 /// Where schemas of synced collections stand in an app's files, in each layout of exports.
 struct SchemaPlaces {
     private let files: AppFiles
-    private let definition: AppDefinition
     private let sync: SyncConfiguration
 
-    init(files: AppFiles, definition: AppDefinition, sync: SyncConfiguration) {
+    init(files: AppFiles, sync: SyncConfiguration) {
         self.files = files
-        self.definition = definition
         self.sync = sync
     }
 

@@ -13,7 +13,7 @@ extension Changeset {
     var changedObjects: Set<ObjectKey>? { changesClasses ? nil : try? objects() }
 
     /// Whether it adds or erases classes or properties.
-    var changesClasses: Bool {
+    private var changesClasses: Bool {
         instructions.contains {
             switch $0 {
             case .addTable, .eraseTable, .addColumn, .eraseColumn: true

@@ -118,22 +118,18 @@ public struct PartitionObjects: Sendable {
         var property = ObjectSchema.Property(
             type: column.type, isNullable: column.isNullable, collection: column.collection)
         if let target = column.target { property.target = try texts.name(target) }
-        guard let found = schema.classes[table] else { throw Self.noTable(table) }
-        if let known = found.properties[field] {
+        // In place: with a copy of the class at hand, each property that is added would copy all others.
+        guard let count = schema.classes[table]?.properties.count else { throw Self.noTable(table) }
+        if let known = schema.classes[table]?.properties[field] {
             guard known == property else {
                 throw ApplyError(.schemaConflict, "there is another property \(table).\(field)")
             }
             return
         }
-        guard found.properties.count < Self.maximumProperties else {
+        guard count < Self.maximumProperties else {
             throw ApplyError(
                 .schemaConflict, "a class has more than \(Self.maximumProperties) properties, which no app has")
         }
-        add(property, field, to: table)
-    }
-
-    /// In place: with a copy of the class at hand, each of its properties would be copied for each that is added.
-    private mutating func add(_ property: ObjectSchema.Property, _ field: ExactText, to table: ExactText) {
         schema.classes[table]?.properties[field] = property
     }
 

@@ -137,7 +137,7 @@ package struct UploadPlan: Sendable {
             clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp),
             // The classes are in the history already.
             bytes: keys.isEmpty || refusal != nil ? [] : entry.bytes)
-        appended.objects = changeset.changesClasses ? nil : keys
+        appended.objects = entry.objects
         entries.append(appended)
         guard let refusal else { return }
         refusedKeys.formUnion(keys)
