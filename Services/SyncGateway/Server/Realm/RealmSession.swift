@@ -252,11 +252,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         let isInDevelopment = context.apps.app(connection.app)?.definition.sync?.isInDevelopment ?? false
         guard isInDevelopment else { return .schema(message) }
         guard access == .write else { return .schema("\(message), and only a user who may write can add it") }
-        return switch try await context.schemas.add(classes, of: connection.claims.user, to: connection.app) {
-        case .added: .busy
-        case .refused(let reason): .schema("\(message), and development mode can't add it: \(reason)")
-        case .open: .busy
-        }
+        let refusal = try await context.schemas.add(classes, of: connection.claims.user, to: connection.app)
+        return refusal.map { .schema("\(message), and development mode can't add it: \($0)") } ?? .busy
     }
 
     private func read(_ history: RealmHistory) async throws {

@@ -10,16 +10,6 @@ import RealmSync
 ///
 /// Clients that have the same, such as a team's phones after an update, are one question.
 final class SchemaRequests: Sendable {
-    /// What became of a question.
-    enum Outcome: Sendable {
-        /// The app has the classes.
-        case added
-        /// For the client's developer.
-        case refused(String)
-        /// Auth hasn't answered, or too many ask.
-        case open
-    }
-
     private struct Question: Hashable {
         let app: ExactText
         let classes: [UInt8]
@@ -27,7 +17,7 @@ final class SchemaRequests: Sendable {
 
     private struct Asked {
         let id: String
-        var waiting: [Int: AsyncStream<Outcome>.Continuation] = [:]
+        var waiting: [Int: AsyncStream<String?>.Continuation] = [:]
     }
 
     private struct State {
@@ -54,32 +44,35 @@ final class SchemaRequests: Sendable {
     }
 
     /// Asks, and waits for the answer.
+    /// - Returns: why the classes aren't added, for the client's developer; `nil` if the client is to try again: they are, or auth hasn't
+    ///   answered, or the app has too many questions.
     /// - Throws: errors of the broker.
-    func add(_ classes: ObjectSchema, of user: String, to app: String) async throws -> Outcome {
+    func add(_ classes: ObjectSchema, of user: String, to app: String) async throws -> String? {
         let question = Question(app: ExactText(app), classes: classes.changeset().encoded())
         guard question.classes.count <= Self.bytes else {
-            return .refused("the client's schema has more than \(Self.bytes >> 10) KiB")
+            return "the client's schema has more than \(Self.bytes >> 10) KiB"
         }
-        let (answers, continuation) = AsyncStream.makeStream(of: Outcome.self, bufferingPolicy: .bufferingNewest(1))
-        guard let (number, id) = begin(question, continuation) else { return .open }
+        let (answers, continuation) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .bufferingNewest(1))
+        guard let (number, id) = begin(question, continuation) else { return nil }
         defer { end(question, number) }
         if let id {
             try await producer.send(
                 SchemaRequest(id: id, app: app, user: user, classes: question.classes, time: clock.now()))
         }
+        // Auth may be away.
         let timer = Task {
             try await Task.sleep(for: Self.patience)
-            continuation.yield(.open)
+            continuation.yield(nil)
         }
         defer { timer.cancel() }
         var iterator = answers.makeAsyncIterator()
-        return await iterator.next() ?? .open
+        return await iterator.next() ?? nil
     }
 
     /// - Returns: the caller's number, and the id under which it has to ask; `nil` if the same was asked already. `nil` for both if the app has
     ///   too many questions.
     private func begin(
-        _ question: Question, _ continuation: AsyncStream<Outcome>.Continuation
+        _ question: Question, _ continuation: AsyncStream<String?>.Continuation
     ) -> (number: Int, id: String?)? {
         state.withLock { state in
             let known = state.asked[question]
@@ -106,13 +99,12 @@ final class SchemaRequests: Sendable {
         for event in events {
             do {
                 let answer = try event.decoded().payload
-                let outcome = answer.refusal.map(Outcome.refused) ?? .added
-                let waiting = state.withLock { state -> [AsyncStream<Outcome>.Continuation] in
+                let waiting = state.withLock { state -> [AsyncStream<String?>.Continuation] in
                     guard let place = state.asked.firstIndex(where: { $0.value.id.hasSameBytes(as: answer.request) })
                     else { return [] }
                     return Array(state.asked.remove(at: place).value.waiting.values)
                 }
-                for one in waiting { one.yield(outcome) }
+                for one in waiting { one.yield(answer.refusal) }
             } catch {
                 logger.error("an answer about a schema can't be read", metadata: ["error": "\(error)"])
             }
