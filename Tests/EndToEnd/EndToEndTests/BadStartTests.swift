@@ -104,6 +104,50 @@ extension EndToEnd {
             _ = await up.wait()
         }
 
+        @Test func `a folder that would take documents from devices doesn't keep a system from starting`() async throws
+        {
+            let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-lacking-\(getpid())"
+            let app = directory + "/app", schema = app + "/data_sources/mongodb-atlas/RChat/Chatster"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            chmod(directory, 0o755)
+            try FileManager.default.copyItem(atPath: TestApp.rchat, toPath: app)
+            let options = ["--data", directory + "/data"], port = "\(try RunningSystem.freePorts())"
+            func log(_ number: Int) -> String {
+                let file = "\(directory)/up-\(number).log"
+                return String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+            }
+            func start(_ number: Int) async throws -> ChildProcess {
+                let up = try ChildProcess.spawn(
+                    CurrentEnvironment.sibling("partita"), ["up", "--port", port, "--app", app] + options,
+                    environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") },
+                    output: .file("\(directory)/up-\(number).log"))
+                SystemAtExit.remember(up, directory: directory)
+                try await eventually("the system runs", within: .seconds(60)) {
+                    if let status = up.exitStatus {
+                        throw SystemFailure(description: "ended: \(status)\n\(log(number))")
+                    }
+                    return log(number).contains("Ctrl-C stops everything")
+                }
+                return up
+            }
+            let first = try await start(1)
+            let inserted = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"),
+                [
+                    "documents", "insert", "RChat.Chatster",
+                    #"{"_id": "c", "partition": "all-users=all-the-users", "userName": "c", "presence": "On-Line"}"#,
+                    "--app", "rchat",
+                ] + options)
+            #expect(inserted.status.isSuccess, "\(inserted.output)")
+            first.signal(SIGINT)
+            _ = await first.wait()
+            try FileManager.default.removeItem(atPath: schema + "/schema.json")
+            let second = try await start(2)
+            #expect(log(2).contains("isn't deployed, and the version before goes on"), "\(log(2))")
+            second.signal(SIGINT)
+            _ = await second.wait()
+        }
+
         @Test func `Ctrl-C during the start stops what has been started and isn't an error`()
             async throws
         {
