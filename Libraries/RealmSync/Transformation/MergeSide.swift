@@ -2,14 +2,20 @@
 struct MergeSide {
     private(set) var changesets: [MergedChangeset]
     var nodes: [MergeNode] = []
-    /// The places of table and column instructions.
-    private(set) var schema: [Int] = []
-    /// The places of erased tables and columns, which concern objects, too.
-    private(set) var erasures: [Int] = []
+    /// The places of the instructions that add a table or column, by what they add.
+    private var additions: [Definition: [Int]] = [:]
+    /// The places of erased tables and columns, which concern everything.
+    private var erasures: [Int] = []
     /// The places of the instructions of objects, by object.
     private var ofObjects: [Int] = []
     /// Where an object's places begin in `ofObjects`; those of the next object are their end.
     private var starts: [Int] = []
+
+    /// A table, or a column of it.
+    private struct Definition: Hashable {
+        let table: UInt32
+        let column: UInt32?
+    }
 
     init(_ changesets: [MergedChangeset], _ table: inout SymbolTable) {
         self.changesets = changesets
@@ -86,14 +92,13 @@ struct MergeSide {
 
     /// Groups the instructions by what they may conflict with.
     mutating func group(objectCount: Int) {
-        (schema, erasures) = ([], [])
+        (additions, erasures) = ([:], [])
         var counts = [Int](repeating: 0, count: objectCount + 1)
         for (place, node) in nodes.enumerated() where !node.isDiscarded {
             switch node.action {
-            case .addTable, .addColumn: schema.append(place)
-            case .eraseTable, .eraseColumn:
-                schema.append(place)
-                erasures.append(place)
+            case .addTable: additions[Definition(table: node.table, column: nil), default: []].append(place)
+            case .addColumn: additions[Definition(table: node.table, column: node.field), default: []].append(place)
+            case .eraseTable, .eraseColumn: erasures.append(place)
             case .createObject, .eraseObject, .edit: counts[node.object + 1] += 1
             }
         }
@@ -111,11 +116,14 @@ struct MergeSide {
         switch node.action {
         // Every instruction may concern an erased table or column.
         case .eraseTable, .eraseColumn: MergeCandidates(all: nodes.count)
-        case .addTable, .addColumn: MergeCandidates(schema[...], [])
+        case .addTable: MergeCandidates(additions(of: Definition(table: node.table, column: nil)), erasures[...])
+        case .addColumn: MergeCandidates(additions(of: Definition(table: node.table, column: node.field)), erasures[...])
         case .createObject, .eraseObject, .edit:
             MergeCandidates(ofObjects[starts[node.object]..<starts[node.object + 1]], erasures[...])
         }
     }
+
+    private func additions(of definition: Definition) -> ArraySlice<Int> { additions[definition, default: []][...] }
 
     /// Inserts an instruction that erases a column, before another one.
     /// - Parameters:

@@ -165,4 +165,28 @@ struct TransformerTests {
         // On each side a changeset with two strings, and 3,000 instructions.
         #expect(transformer.budget == 10_000_000 - 9_000_000 - 2 * 3003)
     }
+
+    /// A new client sends the whole schema, which the history has, too.
+    @Test func `the cost of a schema that both sides add grows with its size, not with its square`() throws {
+        func schema(fileIdent: UInt64) -> MergedChangeset {
+            var changeset = Changeset()
+            for number in 0..<100 {
+                let table = changeset.strings.intern("class\(number)".utf8)
+                let key = PrimaryKeyColumn(
+                    field: changeset.strings.intern("_id".utf8), type: .int, isNullable: false)
+                changeset.instructions.append(.addTable(table, .topLevel(key)))
+                for property in 0..<100 {
+                    let field = changeset.strings.intern("property\(property)".utf8)
+                    changeset.instructions.append(
+                        .addColumn(table: table, field: field, Column(type: .int, isNullable: false)))
+                }
+            }
+            return MergedChangeset(changeset, origin: ChangesetOrigin(timestamp: 1, fileIdent: fileIdent))
+        }
+        var (history, incoming) = ([schema(fileIdent: 2)], [schema(fileIdent: 3)])
+        var transformer = Transformer(budget: 50_000)
+        try transformer.merge(history: &history, incoming: &incoming)
+        #expect(history[0].changeset.instructions.isEmpty)
+        #expect(incoming[0].changeset.instructions.isEmpty)
+    }
 }
