@@ -119,8 +119,12 @@ extension RealmSimulation {
         case .ident(let ident):
             decide(number, of: gateway) { machine, _ throws(FrameError) in try machine.identify(ident) }
         case .upload(let upload):
+            // As the gateway does, which integrates together what it receives together.
+            let isLast = gateways[gateway].sessions[number]?.toGateway.isEmpty ?? true
             decide(number, of: gateway) { machine, now throws(FrameError) in
-                try machine.expectsMessages() ? machine.upload(upload, now) : []
+                guard try machine.expectsMessages() else { return [] }
+                machine.upload(upload)
+                return isLast ? machine.wake(now) : []
             }
         case .mark(_, let request):
             gateways[gateway].sessions[number]?.marks[request] = database.head.number

@@ -214,10 +214,8 @@ package struct SessionStateMachine: Sendable {
         return true
     }
 
-    package mutating func upload(_ frame: UploadFrame, _ now: Circumstances) -> [Action] {
-        uploads.append(frame)
-        return wake(now)
-    }
+    /// What was uploaded is integrated when the session is woken.
+    package mutating func upload(_ frame: UploadFrame) { uploads.append(frame) }
 
     /// - Throws: `FrameError` if there are too many.
     package mutating func mark(_ request: UInt64, _ now: Circumstances) throws(FrameError) -> [Action] {

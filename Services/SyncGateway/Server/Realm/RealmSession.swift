@@ -27,6 +27,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private var following: GrantBook.Following?
     private var expiryTimer: LoopTimer?
     private var progressTimer: LoopTimer?
+    private var isWakingForUploads = false
 
     /// The pause before it is noted how far a client is, in milliseconds.
     private static let progressPause: UInt64 = 10_000
@@ -127,7 +128,17 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         guard connection.takeUpload(frame.body.size) else {
             return fail(Self.later("the gateway has too many uploads in memory"))
         }
-        perform(machine.upload(frame, now))
+        machine.upload(frame)
+        // After what else has been received with it, so that all of it is integrated together.
+        guard !isWakingForUploads else { return }
+        isWakingForUploads = true
+        loop.execute { [self] in beginUploads() }
+    }
+
+    private func beginUploads() {
+        guard isWakingForUploads else { return }
+        isWakingForUploads = false
+        wake()
     }
 
     func mark(_ request: UInt64) throws(FrameError) {
@@ -136,7 +147,10 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         perform(try machine.mark(request, now))
     }
 
-    func unbind() { perform(machine.unbind()) }
+    func unbind() {
+        beginUploads()
+        perform(machine.unbind())
+    }
 
     /// Documents of the partition have changed.
     func received(_ frame: ChangeFeed.Frame) {
@@ -148,7 +162,10 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     func wake() { perform(machine.wake(now)) }
 
     /// Ends without a word.
-    func stop() { perform(machine.stop()) }
+    func stop() {
+        beginUploads()
+        perform(machine.stop())
+    }
 
     private func fail(_ error: SessionError) { perform(machine.fail(error)) }
 
