@@ -67,6 +67,7 @@ extension PostgresConnection: PostgresQuerying {
             group.statements = statements
             if let begin = phase.withLock({ $0.takeBegin() }) {
                 group.hasBegin = true
+                transactionFailure = nil
                 group.statements.insert(PostgresStatement(begin), at: 0)
             }
         }
@@ -189,8 +190,10 @@ extension PostgresConnection: PostgresQuerying {
             statements.prepared(key, successfully: group.failure == nil)
             pending.removeFirst(now: loop.now)
         case .statement(let group):
-            if case .failure(let error) = result {
+            if case .failure(var error) = result {
+                if error.isInFailedTransaction { error.underlyingError = transactionFailure }
                 group.fail(error, at: group.results.count)
+                if transactionFailure == nil { transactionFailure = group.failure }
                 if error.code == .server { noteFailure(error) }
                 let isOutdated = error.sqlstate == "26000" || error.sqlstate == "0A000"
                 if isOutdated, group.statements.indices.contains(group.results.count) {

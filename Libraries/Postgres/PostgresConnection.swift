@@ -25,6 +25,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     var notifications: [PostgresNotification] = []
     /// Behind a lock, so that beginning a transaction needs no turn of the loop.
     nonisolated let phase = Locked(TransactionPhase.none)
+    /// Why the transaction has failed, if a statement of it has.
+    var transactionFailure: PostgresError?
     var cursors = 0
     var cancelsInFlight = 0
     var finishedWhileCancelling: [StatementGroup] = []

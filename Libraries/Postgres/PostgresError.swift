@@ -25,7 +25,7 @@ public struct PostgresError: Error, Sendable {
         public static let busy = Code(.busy)
         /// The statement wasn't run, because an earlier statement of the same pipeline failed; that error is `underlyingError`.
         public static let aborted = Code(.aborted)
-        /// The server rolled back at COMMIT, because an earlier statement of the transaction had failed.
+        /// The server rolled back at COMMIT, because an earlier statement of the transaction had failed; its error is `underlyingError`.
         public static let transactionRolledBack = Code(.transactionRolledBack)
         /// No connection became free in time; the last failure to connect, if any, is `underlyingError`.
         public static let poolTimeout = Code(.poolTimeout)
@@ -86,6 +86,14 @@ public struct PostgresError: Error, Sendable {
     /// Whether the same work may succeed if it is started again: serialization failure, deadlock, lock not
     /// available, a lost or refused connection, a server that is shutting down or starting, a plan that a migration outdated.
     public var isRetriable: Bool { failureClass == .again }
+
+    /// Whether the statement wasn't run, since an earlier one of its transaction has failed; that error is `underlyingError`.
+    public var isInFailedTransaction: Bool { code == .transactionRolledBack || sqlstate == "25P02" }
+
+    /// The error with which the transaction failed that this one is about.
+    public var causeOfRollback: PostgresError {
+        isInFailedTransaction ? underlyingError as? PostgresError ?? self : self
+    }
 
     /// Whether a statement with other values might not have caused it.
     public var mayComeFromValues: Bool { code == .server || code == .invalidParameter }

@@ -90,11 +90,12 @@ extension PostgresConnection {
         let group = try enqueue(statements + ["COMMIT"])
         // The commit was sent: even a cancelled task waits for its outcome.
         await outcome(of: group)
-        let rows = try Self.rows(of: group)
-        guard rows.last?.commandTag == "COMMIT" else {
-            throw PostgresError(.transactionRolledBack, "a statement of the transaction had failed")
-        }
-        return rows.dropLast()
+        do {
+            let rows = try Self.rows(of: group)
+            if rows.last?.commandTag == "COMMIT" { return rows.dropLast() }
+        } catch let error as PostgresError where !error.isInFailedTransaction { throw error }
+        throw PostgresError(
+            .transactionRolledBack, "a statement of the transaction had failed", underlying: transactionFailure)
     }
 
     private func rollBack() async {

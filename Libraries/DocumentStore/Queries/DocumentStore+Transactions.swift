@@ -3,7 +3,8 @@ public import Postgres
 import SyncEngine
 
 /// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: its writes commit
-/// together with the documents, and an error that it throws rolls them back. A consumer claims its event here.
+/// together with the documents, and an error that it throws rolls them back, and so does a statement that fails whose answer it doesn't
+/// wait for. A consumer claims its event here.
 public typealias CommitHook = @Sendable (PostgresTransaction) async throws -> Void
 
 extension DocumentStore {
@@ -65,7 +66,6 @@ extension DocumentStore {
         _ storage: AppStorage, flushes: Bool, lifetime: Duration, within limit: TimeLimit, beforeCommit: CommitHook?,
         _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
-        var replies: [PostgresReply] = []
         do {
             let (result, heads) = try await client.withTransaction { transaction -> (R, PostgresRows?) in
                 let session = DocumentSession(
@@ -77,14 +77,15 @@ extension DocumentStore {
                     let rows = try await transaction.commit(with: statements)
                     return (result, statements.isEmpty ? nil : rows[numbering])
                 }
-                replies = try await transaction.send(statements)
+                let replies = try await transaction.send(statements)
                 try await beforeCommit(transaction)
+                _ = try await transaction.commit(with: [])
                 return (result, statements.isEmpty ? nil : try await replies[numbering].rows())
             }
             if let heads { committed(try CommittedHead.all(from: heads), app: storage.app) }
             return result
-        } catch {
-            throw await PostgresReply.cause(of: error, in: replies)
+        } catch let error as PostgresError {
+            throw error.causeOfRollback
         }
     }
 }

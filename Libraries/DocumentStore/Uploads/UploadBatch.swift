@@ -212,21 +212,3 @@ extension CommittedHead {
         }
     }
 }
-
-extension PostgresReply {
-    /// The cause of a failed commit. If the statements were sent without waiting, the COMMIT's answer says only that the
-    /// transaction was rolled back; the answer to the statement that failed has the cause.
-    static func cause(of error: any Error, in replies: [PostgresReply]) async -> any Error {
-        guard let failure = error as? PostgresError, failure.code == .transactionRolledBack else { return error }
-        for reply in replies {
-            do {
-                _ = try await reply.rows()
-            } catch let cause as PostgresError where cause.code == .server && cause.sqlstate != "25P02" {
-                return cause
-            } catch {
-                continue
-            }
-        }
-        return error
-    }
-}

@@ -49,7 +49,8 @@ public struct UserAccess: Sendable {
                         call.namespace.collection, database: call.namespace.database, app: app.id)
                     return try await ruled(collection, call, request, answers).read(call)
                 }
-                return try await store.withTransaction(app: app.id) { session in
+                return try await store.withTransaction(app: app.id, readsItsWrites: !call.writesOneDocument) {
+                    session in
                     try await write(call, in: session, request, answers)
                 }.get()
             } catch is RuleAnswers.Missing {

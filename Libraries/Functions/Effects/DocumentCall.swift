@@ -70,6 +70,9 @@ public struct DocumentCall: Sendable {
         return DocumentCollection.outputStage(of: stages) != nil
     }
 
+    /// Whether the call writes one document at most, and reads nothing after it has.
+    var writesOneDocument: Bool { isWrite && !action.hasSuffix("Many") && action != "bulkWrite" }
+
     /// Whether the answer is a document of the collection.
     var returnsDocument: Bool { action.hasPrefix("findOne") }
 

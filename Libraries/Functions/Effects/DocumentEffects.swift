@@ -96,7 +96,8 @@ public actor DocumentEffects {
         }
         let result = Locked(Value.undefined)
         return try await store.withTransaction(
-            app: app, beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
+            app: app, readsItsWrites: !call.writesOneDocument,
+            beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
         ) { session in
             let value = try await access.perform(call, in: session)
             result.withLock { $0 = value }

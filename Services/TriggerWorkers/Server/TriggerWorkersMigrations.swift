@@ -10,5 +10,6 @@ enum TriggerWorkersMigrations {
             (3, "presence", PackageResources._003_presence_sql),
             (4, "presence-unwritten", PackageResources._004_presence_unwritten_sql),
             (5, "missed-events", PackageResources._005_missed_events_sql),
+            (6, "journal-writes", PackageResources._006_journal_writes_sql),
         ])
 }

@@ -80,7 +80,16 @@ import Testing
                     _ = try? await transaction.execute("INSERT INTO t VALUES (1)")
                 }
             } throws: {
-                ($0 as? PostgresError)?.code == .transactionRolledBack
+                let error = $0 as? PostgresError
+                return error?.code == .transactionRolledBack && error?.causeOfRollback.isUniqueViolation == true
+            }
+            // The same of statements whose answers nobody waits for.
+            await #expect {
+                try await client.withTransaction { transaction in
+                    _ = try await transaction.send(["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)", "SELECT 1"])
+                }
+            } throws: {
+                ($0 as? PostgresError)?.causeOfRollback.isUniqueViolation == true
             }
             #expect(try await count(client) == 0)
         }

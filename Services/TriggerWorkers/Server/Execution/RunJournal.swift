@@ -21,6 +21,8 @@ final class RunJournal: Sendable {
         /// Reads since the last write.
         var unwritten: [(Int64, Entry)] = []
         var divergence: String?
+        /// The answer to the last entries that were sent.
+        var answer: PostgresReply?
         var isOvertaken = false
     }
 
@@ -74,31 +76,31 @@ final class RunJournal: Sendable {
         }
     }
 
-    /// Writes the entries of a write and of the reads before it, in the write's transaction.
+    /// Sends the entries of a write and of the reads before it, in the write's transaction, and doesn't wait for an answer: the write's
+    /// partition is locked meanwhile. After a failure ``failed()`` finds what it was.
     func write(_ effect: FunctionEffect, result: Value, in transaction: PostgresTransaction) async throws {
         let entries = state.withLock { state in
             state.unwritten + [(effect.ordinal, Entry(digest: effect.digest, result: result))]
         }
-        let rows = try await transaction.query(
-            """
-            insert into partita.trigger_journal (app, trigger, event, ordinal, digest, result)
-            select $1, $2, $3, e.ordinal, e.digest, e.result
-            from unnest($4::bigint[], $5::text[], $6::text[]) e(ordinal, digest, result)
-            on conflict do nothing
-            returning ordinal
-            """,
+        let answer = try await transaction.send(
+            "select partita.record_trigger_write($1, $2, $3, $4::bigint[], $5::text[], $6::text[], $7, $8)",
             [
                 .text(run.app), .text(run.trigger), .text(run.event), .int8Array(entries.map(\.0)),
                 .textArray(entries.map(\.1.digest)),
                 .textArray(entries.map { ExtendedJSON.print($0.1.result) }),
+                .text(HandledEvents.triggerRuns.consumer), .text(run.id),
             ])
-        // The end of a run deletes its entries. So a run that has ended is looked for after the insertion, by a statement that sees
-        // what had committed until then: an end that commits later finds this entry, and the write that it belongs to.
-        let isNew = try rows.contains { try $0.decode(0, as: Int64.self) == effect.ordinal }
-        guard isNew, try await !HandledEvents.triggerRuns.contains(eventID: run.id, in: transaction) else {
+        state.withLock { $0.answer = answer }
+    }
+
+    /// A write has failed: another worker may have been faster.
+    func failed() async {
+        guard let answer = state.withLock({ $0.answer }) else { return }
+        do {
+            _ = try await answer.rows()
+        } catch let error as PostgresError where error.sqlstate == "PT410" {
             state.withLock { $0.isOvertaken = true }
-            throw Overtaken()
-        }
+        } catch {}  // the write itself has failed
     }
 
     /// The write, with the reads before it, has committed.

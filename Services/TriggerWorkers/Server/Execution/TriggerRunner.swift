@@ -127,7 +127,10 @@ struct TriggerRunner: Sendable {
                     return await effects.perform(effect, of: definition, as: .system)
                 }
                 let result = await documents.perform(effect)
-                if case .success(let value) = result { journal.performed(effect, value) }
+                switch result {
+                case .success(let value): journal.performed(effect, value)
+                case .failure: await journal.failed()
+                }
                 return result
             },
             log: { logs.add(.init($0, app: app.id, function: trigger.functionName, trigger: trigger.name)) })
