@@ -117,6 +117,28 @@ import Testing
             token: second.access)
         #expect(refused.code == "AccountNameInUse")
         #expect(try await app.signIn("taken@example.org").user == taken.user)
+        // A user has one address and password.
+        #expect(try await app.register("more@example.org").status == 201)
+        let more = try await app.call(
+            .post, "auth/providers/local-userpass/login?link=true",
+            ["username": "more@example.org", "password": "password"], token: first.access)
+        #expect(more.code == "BadRequest", "\(more.json)")
+        #expect(try await app.signIn("more@example.org").user != first.user)
+    }
+
+    @Test func `those who sign in for the first time at once are one user`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let users = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try AppClient.tokens(
+                        try await app.call(.post, "auth/providers/custom-function/login", ["name": "many"])
+                    ).user
+                }
+            }
+            return try await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(users.count == 8 && users.allSatisfy { $0 == users[0] })
     }
 
     @Test func `a function of the app authenticates a user`() async throws {

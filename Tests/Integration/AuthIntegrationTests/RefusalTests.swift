@@ -49,7 +49,7 @@ import Testing
         ),
         ("POST", "anon-user/login", "{}", 404, "AuthProviderNotFound"),
         ("POST", "oauth2-google/login", "{}", 404, "AuthProviderNotFound"),
-        ("POST", "api-key/login", #"{"key": "no such key"}"#, 404, "APIKeyNotFound"),
+        ("POST", "api-key/login", #"{"key": "no such key"}"#, 401, "AuthError"),
         ("POST", "custom-function/login", #"{"unknown": 1}"#, 401, "AuthError"),
     ])
     func `a wrong call is refused with its code`(

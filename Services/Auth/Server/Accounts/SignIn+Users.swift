@@ -15,7 +15,26 @@ extension SignIn {
         guard subject.utf8.count <= 1024, !subject.utf8.contains(0) else {
             throw AuthError(.invalidParameter, "an identity's id has at most 1,024 bytes, and no U+0000")
         }
-        return try await accounts.transaction { tables in
+        for _ in 0..<2 {
+            do {
+                return try await enterOnce(
+                    provider, subject: subject, profile: profile, refreshesProfile: refreshesProfile, app: app,
+                    linking: linking, client: client)
+            } catch is IdentityTaken {
+                continue  // it exists now
+            }
+        }
+        throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
+    }
+
+    /// Another sign-in has made the identity meanwhile.
+    private struct IdentityTaken: Error {}
+
+    private func enterOnce(
+        _ provider: String, subject: String, profile: Document, refreshesProfile: Bool, app: DeployedApp,
+        linking: TokenClaims?, client: SignInClient
+    ) async throws -> Sessions.Begun {
+        try await accounts.transaction { tables in
             let known = try await tables.identity(provider, subject, of: app.id)
             if let linking {
                 guard let known else {
@@ -50,7 +69,7 @@ extension SignIn {
         }
         let identity = IdentityRow(id: ObjectId().hexString, provider: provider, subject: subject, userId: user.id)
         guard try await tables.insertIdentity(identity, of: claims.app, now: accounts.clock.now()) else {
-            throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
+            throw IdentityTaken()
         }
         user.identities.append(User.Identity(id: identity.id, provider: provider))
         try await fill(&user, with: profile, in: tables)
@@ -76,7 +95,7 @@ extension SignIn {
             createdAt: now)
         try await tables.insertUser(user)
         guard try await tables.insertIdentity(identity, of: app.id, now: now) else {
-            throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
+            throw IdentityTaken()
         }
         try await tables.append(accounts.event(.userCreated, user, providers: [provider]))
         return user
@@ -107,6 +126,11 @@ extension SignIn {
             throw AuthError(.invalidSession, "invalid session")
         }
         if !owner.hasSameBytes(as: user.id) {
+            // A user has one password.
+            guard provider != "local-userpass" || !user.identities.contains(where: { $0.provider == provider }) else {
+                throw AuthError(
+                    .badRequest, "linking a local-userpass identity is not allowed when one is already linked")
+            }
             guard let other = try await tables.user(owner, of: claims.app, locked: true), other.lastSignIn == nil,
                 !other.isPending, !other.isDisabled
             else { throw AuthError(.accountNameInUse, "the identity belongs to another user") }

@@ -158,5 +158,5 @@ struct SignIn: Sendable {
         return begun
     }
 
-    private static let keyNotFound = AuthError(.apiKeyNotFound, "no such API key, or it is disabled")
+    private static let keyNotFound = AuthError(.authError, "invalid API key, or it is disabled")
 }

@@ -17,6 +17,14 @@ struct AttemptThrottle: Sendable {
         case register, function, token, mail
         case apiKey = "api-key"
         case admin
+
+        /// Whether the subject is what is guessed: then each guess has another one, and many use the right one at once.
+        var subjectIsSecret: Bool {
+            switch self {
+            case .apiKey, .token, .function: true
+            case .signIn, .register, .mail, .admin: false
+            }
+        }
     }
 
     /// The caller of an attempt.
@@ -87,7 +95,11 @@ struct AttemptThrottle: Sendable {
             return [("\(base):device:\(Self.digest(subject)):\(Self.digest(device))", pair)]
         }
         let network = ClientNetwork(caller.address).text
-        var account = account
+        var pair = pair, account = account
+        if kind.subjectIsSecret {
+            pair.free = max(pair.free, address.free)
+            account.free = max(account.free, address.free)
+        }
         // A mail disturbs the account's owner wherever the request comes from.
         if kind == .mail { account.free = min(account.free, pair.free) }
         return [
