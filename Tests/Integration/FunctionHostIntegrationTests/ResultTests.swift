@@ -15,6 +15,10 @@ struct ResultTests {
             ("({ toEJSON() { return 'own'; } })", "own"),
             ("({ a: [Promise.resolve('p')] })", ["a": ["p"]]), ("({ a: { then(done) { done('t'); } } })", ["a": "t"]),
             ("EJSON.parse('{\"a\":{\"$numberDouble\":\"3\"}}')", ["a": .double(3)]),
+            (
+                #"[/a\/b[/]\\\/+/i, new RegExp("")]"#,
+                [.regex(RegularExpression(#"a/b[/]\\/+"#, options: "i")), .regex(RegularExpression(""))]
+            ),
         ] as [(String, Value)])
     func `a result is written in the types of its values`(_ expression: String, _ expected: Value) throws {
         let host = try TestHost(["result": "exports = () => \(expression)"])

@@ -111,7 +111,11 @@ function classToEJSON(value, isRelaxed, depth) {
   if (typeof value.toEJSON === "function") {
     return isRelaxed && ["Int32", "Double", "Long"].includes(value._bsontype) ? Number(value) : value.toEJSON();
   }
-  if (value instanceof RegExp) return { $regularExpression: { pattern: value.source, options: value.flags.replace(/[^ims]/g, "") } };
+  if (value instanceof RegExp) {
+    // `source` is a literal of the language: an empty pattern is written as (?:) there, and slashes are escaped.
+    const pattern = value.source === "(?:)" ? "" : value.source.replace(/\\([\s\S])/g, (pair, next) => next === "/" ? next : pair);
+    return { $regularExpression: { pattern, options: value.flags.replace(/[^ims]/g, "") } };
+  }
   if (value instanceof Uint8Array) return bson().make("Binary", value).toEJSON();
   if (value instanceof Set) return toEJSON([...value], isRelaxed, depth);
   return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth);
