@@ -235,11 +235,14 @@ public struct DocumentCall: Sendable {
         try (arguments["arrayFilters"]?.arrayValue ?? []).map { try Self.document($0, "arrayFilters") }
     }
 
-    /// Operators, or an aggregation pipeline.
+    /// Operators, or an aggregation pipeline. A document without operators says which fields to set: Atlas took it, and clients send it.
     private var update: Value {
         get throws {
             guard let value = arguments["update"] else { throw Self.missing("update", action) }
-            return value
+            guard let document = value.documentValue, !document.fields.isEmpty,
+                !document.fields.contains(where: { $0.key.startsWithBytes(of: "$") })
+            else { return value }
+            return ["$set": value]
         }
     }
 

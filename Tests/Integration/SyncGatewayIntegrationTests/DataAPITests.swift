@@ -45,6 +45,13 @@ import Testing
         #expect(
             try await answer("updateMany", ["filter": [:], "update": ["$set": ["done": true]]])
                 == ["matchedCount": 3, "modifiedCount": 3])
+        // Without operators, the fields are set.
+        #expect(
+            try await answer("updateMany", ["filter": ["_id": 3], "update": ["text": "three"]])
+                == ["matchedCount": 1, "modifiedCount": 1])
+        #expect(
+            try await answer("findOne", ["filter": ["_id": 3]])
+                == ["document": ["_id": 3, "n": 3, "done": true, "text": "three"]])
         #expect(
             try await answer("updateOne", ["filter": ["_id": 4], "update": ["$set": ["n": 4]], "upsert": true])
                 == ["matchedCount": 0, "modifiedCount": 0, "upsertedId": 4])
