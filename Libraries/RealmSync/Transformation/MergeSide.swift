@@ -116,14 +116,16 @@ struct MergeSide {
         switch node.action {
         // Every instruction may concern an erased table or column.
         case .eraseTable, .eraseColumn: MergeCandidates(all: nodes.count)
-        case .addTable: MergeCandidates(additions(of: Definition(table: node.table, column: nil)), erasures[...])
-        case .addColumn: MergeCandidates(additions(of: Definition(table: node.table, column: node.field)), erasures[...])
+        case .addTable: additions(of: Definition(table: node.table, column: nil))
+        case .addColumn: additions(of: Definition(table: node.table, column: node.field))
         case .createObject, .eraseObject, .edit:
             MergeCandidates(ofObjects[starts[node.object]..<starts[node.object + 1]], erasures[...])
         }
     }
 
-    private func additions(of definition: Definition) -> ArraySlice<Int> { additions[definition, default: []][...] }
+    private func additions(of definition: Definition) -> MergeCandidates {
+        MergeCandidates(additions[definition, default: []][...], erasures[...])
+    }
 
     /// Inserts an instruction that erases a column, before another one.
     /// - Parameters:
