@@ -3,6 +3,7 @@ public import EventLoop
 public import RealmClientModel
 public import RealmMessages
 public import RealmSync
+public import WebSocket
 
 /// A client with a Realm SDK by hand: one session of the Realm sync protocol, with objects that it merges as realm-core does.
 ///
@@ -58,6 +59,20 @@ public import RealmSync
 
     /// Loses the connection.
     public func cut() { socket?.cut() }
+
+    /// Closes the connection as WebSockets do.
+    public func close() { socket?.close() }
+
+    /// How the connection ends. What comes before is dropped.
+    public func end() async throws -> WebSocketClosure {
+        while true {
+            switch await socket?.next(within: Self.patience) {
+            case .message: continue
+            case .end(let closure): return closure
+            case .timeout, nil: throw Unexpected(what: "the connection doesn't end")
+            }
+        }
+    }
 
     /// Begins the session with `BIND` and `IDENT`.
     public func begin() async throws {

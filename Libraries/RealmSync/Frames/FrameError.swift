@@ -31,7 +31,7 @@ public struct FrameLimits: Sendable {
     public var changesets: Int
 
     public init(
-        bytes: Int = 16 << 20, pathBytes: Int = 1024, tokenBytes: Int = 16 << 10, changesets: Int = 100_000
+        bytes: Int = 16 << 20, pathBytes: Int = 64 << 10, tokenBytes: Int = 64 << 10, changesets: Int = 100_000
     ) {
         self.bytes = bytes
         self.pathBytes = pathBytes

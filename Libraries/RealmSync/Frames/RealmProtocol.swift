@@ -4,6 +4,8 @@ import Texts
 public struct RealmProtocol: Hashable, Sendable {
     /// The versions that are spoken.
     public static let versions = 2...14
+    /// The first version whose clients know ``RealmErrorCode/compensatingWrite``.
+    static let firstWithCompensatingWrites = 5
 
     /// The version.
     public let version: Int

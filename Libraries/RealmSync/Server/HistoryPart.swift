@@ -3,10 +3,18 @@ package struct HistoryPart: Sendable {
     /// The secret of the version before the first of them; `nil` if there is none, or if it isn't known.
     package var previous: Int64?
     package var entries: [HistoryEntry]
+    /// The bytes of changesets that come after them.
+    package var remaining: Int64 = 0
 
     package init(after previous: Int64?, _ entries: [HistoryEntry]) {
         self.previous = previous
         self.entries = entries
+    }
+
+    /// - Parameter total: The bytes of changesets from the first entry on.
+    package init(after previous: Int64?, _ entries: [HistoryEntry], of total: Int64) {
+        self.init(after: previous, entries)
+        remaining = max(0, total - entries.reduce(0) { $0 + Int64($1.bytes.count) })
     }
 
     /// Nothing.

@@ -17,6 +17,12 @@ package enum RealmRefusal: Error {
     static let anotherHistory = RealmRefusal.reset(
         .divergingHistories, "the client has another history than the server")
 
+    /// What a client whose protocol has no compensating writes is told of writes that are undone, after it was sent that: it begins anew,
+    /// since its app has to know.
+    static func undone(_ write: SessionError.CompensatingWrite) -> RealmRefusal {
+        .reset(.divergingHistories, "a write was refused and is undone: \(write.rejected.first?.reason ?? "")")
+    }
+
     /// The error that a session of the client ends with.
     package var error: SessionError {
         switch self {

@@ -22,15 +22,17 @@ extension SessionStateMachine {
         guard isActive, let file, now.mayServe else { return continues(now) }
         if let refusal = refusal(of: part, in: standing) { return failed(refusal.error) }
         var actions: [Action] = []
+        let refused = part.entries.filter { $0.audience == file.number }.flatMap(\.refused)
+        if let first = refused.first, !knowsCompensatingWrites { ending = RealmRefusal.undone(first).error }
         // Before the download that undoes them.
-        for write in part.entries.filter({ $0.audience == file.number }).flatMap(\.refused) {
+        for write in refused where knowsCompensatingWrites {
             var error = SessionError(
                 .compensatingWrite, "a write was refused and is undone", action: .warning, triesAgain: true)
             error.compensatingWrite = write
             actions.append(.send(.error(session: number, error)))
         }
         if !part.entries.isEmpty || !hasSent {
-            actions.append(.send(.download(download(part.entries, of: file.number))))
+            actions.append(.send(.download(download(part, of: file.number))))
         }
         if downloaded.version == standing.version {
             actions += atEnd()
@@ -54,11 +56,12 @@ extension SessionStateMachine {
     }
 
     /// The client has what it is sent.
-    private mutating func download(_ entries: [HistoryEntry], of file: Int64) -> DownloadFrame {
-        let part = ServerHistory(
+    private mutating func download(_ part: HistoryPart, of file: Int64) -> DownloadFrame {
+        let entries = part.entries
+        let history = ServerHistory(
             baseVersion: UInt64(downloaded.version), entries: entries.map { $0.seen(by: file) }, client: UInt64(file),
             clientVersion: downloadedClientVersion)
-        var download = part.download(for: UInt64(file), after: UInt64(downloaded.version), maximumBytes: .max)
+        var download = history.download(for: UInt64(file), after: UInt64(downloaded.version), maximumBytes: .max)
         for entry in entries where entry.file == file {
             acknowledged = max(acknowledged, UInt64(max(entry.clientVersion, entry.acknowledges)))
         }
@@ -66,8 +69,11 @@ extension SessionStateMachine {
         if let last = entries.last { downloaded = HistoryPosition(version: last.version, salt: last.salt) }
         downloadedClientVersion = download.clientVersion
         hasSent = true
+        // The latest version is that of the download, though the history may be longer: so a client that has only a part of it isn't
+        // reset when a restored database lacks the rest.
         return DownloadFrame(
             session: number, changesets: download, latestServerVersion: UInt64(downloaded.version),
-            latestServerVersionSalt: UInt64(downloaded.salt ?? 0), uploadServerVersion: integrated.base)
+            latestServerVersionSalt: UInt64(downloaded.salt ?? 0), uploadServerVersion: integrated.base,
+            downloadableBytes: UInt64(part.remaining))
     }
 }

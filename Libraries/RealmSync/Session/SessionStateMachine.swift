@@ -50,6 +50,7 @@ package struct SessionStateMachine: Sendable {
 
     let number: UInt64
     let user: String
+    let knowsCompensatingWrites: Bool
     private var phase = Phase.binding
     /// What came before the session was bound.
     private var early: IdentFrame?
@@ -94,9 +95,11 @@ package struct SessionStateMachine: Sendable {
     /// A session that is being bound.
     /// - Parameters:
     ///   - number: The session's number in its connection.
-    package init(number: UInt64, user: String) {
+    ///   - version: That of the connection's protocol.
+    package init(number: UInt64, user: String, version: Int = RealmProtocol.versions.upperBound) {
         self.number = number
         self.user = user
+        knowsCompensatingWrites = version >= RealmProtocol.firstWithCompensatingWrites
     }
 
     /// Whether nothing is sent or done any more.
@@ -226,7 +229,10 @@ package struct SessionStateMachine: Sendable {
         return wake(now)
     }
 
-    package mutating func unbind() -> [Action] { (isOver ? [] : [.send(.unbound(session: number))]) + stop() }
+    /// After an error that was sent to it, a client doesn't wait for an answer.
+    package mutating func unbind() -> [Action] {
+        (phase == .failed ? [] : [.send(.unbound(session: number))]) + stop()
+    }
 
     // MARK: Work
 
@@ -324,8 +330,9 @@ package struct SessionStateMachine: Sendable {
 
     /// Ends without a word.
     package mutating func stop() -> [Action] {
-        defer { phase = .ended }
-        return isOver ? [] : leave()
+        if isOver { return [] }
+        phase = .ended
+        return leave()
     }
 
     private mutating func leave() -> [Action] {

@@ -23,7 +23,8 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// Whether the socket's queue may hold data of a partition, which may not leave when the lease has ended.
     private var holdsData = false
     private let socket: WebSocket
-    private let version: Int
+    /// That of the protocol.
+    let version: Int
     private var sessions: [UInt64: RealmSession] = [:]
     private var place: UserConnections.Place?
     private var isPresent = false
@@ -227,7 +228,8 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
 
     private func ended() {
         GatewayMetrics.connections.decrement()
-        if socket.queuedBytes > 0 { socket.terminate() }
+        // Queued data must not be sent any more: a revocation wouldn't wait for them after this.
+        if holdsData { socket.terminate() }
         tokenTimer?.close()
         tokenTimer = nil
         for session in sessions.values { session.stop() }

@@ -36,7 +36,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         self.bind = bind
         self.connection = connection
         number = bind.session
-        machine = SessionStateMachine(number: bind.session, user: connection.claims.user)
+        machine = SessionStateMachine(
+            number: bind.session, user: connection.claims.user, version: connection.version)
     }
 
     var loop: EventLoop { connection.loop }
@@ -47,7 +48,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     func start() {
         guard let path = String(validating: bind.path, as: UTF8.self), let value = try? ExtendedJSON.parse(path),
-            let partition = Partition(value: value), !partition.isInternal, !partition.text.utf8.contains(0),
+            value == .null || value.storableKey != nil, let partition = Partition(value: value), !partition.isInternal,
             context.apps.app(connection.app)?.definition.sync?.admits(value) ?? false
         else {
             let path = String(decoding: bind.path.prefix(100), as: UTF8.self)

@@ -144,7 +144,11 @@ extension RealmTables {
             """
             select part, salt, bytes, (
                 select salt from partita.realm_snapshot_parts
-                where app = $1 and partition = $2 and snapshot = $3 and part = $4)
+                where app = $1 and partition = $2 and snapshot = $3 and part = $4), (
+                select coalesce(sum(length(bytes)), 0) from partita.realm_snapshot_parts
+                where app = $1 and partition = $2 and snapshot = $3 and part > $4) + (
+                select coalesce(sum(length(bytes)), 0) from partita.realm_history
+                where app = $1 and partition = $2 and version > $3)
             from (
                 select *, sum(length(bytes)) over (order by part) - length(bytes) as before
                 from partita.realm_snapshot_parts
@@ -158,7 +162,7 @@ extension RealmTables {
                 version: snapshot.beginning + part, salt: salt, file: 1, clientVersion: 0,
                 originTime: snapshot.originTime, audience: nil, bytes: bytes)
         }
-        return HistoryPart(after: try rows.first?.decode(3), entries)
+        return HistoryPart(after: try rows.first?.decode(3), entries, of: try rows.first?.decode(4) ?? 0)
     }
 
     /// The secrets of versions as a client file has them; those that it doesn't have are left out.

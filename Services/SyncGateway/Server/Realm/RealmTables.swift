@@ -72,7 +72,9 @@ struct RealmTables: Sendable {
         let rows = try await client.query(
             """
             select version, salt, file, client_version, acknowledges, origin_time, audience, bytes, refused,
-                (select salt from partita.realm_history where app = $1 and partition = $2 and version = $3) from (
+                (select salt from partita.realm_history where app = $1 and partition = $2 and version = $3),
+                (select sum(length(bytes)) from partita.realm_history where app = $1 and partition = $2 and version > $3)
+            from (
                 select *, sum(length(bytes)) over (order by version) - length(bytes) as before from partita.realm_history
                 where app = $1 and partition = $2 and version > $3) h
             where before < $4 order by version
@@ -88,7 +90,7 @@ struct RealmTables: Sendable {
             }
             return entry
         }
-        return HistoryPart(after: try rows.first?.decode(9), entries)
+        return HistoryPart(after: try rows.first?.decode(9), entries, of: try rows.first?.decode(10) ?? 0)
     }
 
     /// What is acknowledged with a client's newest changeset up to a version; `nil` if there is none any more.
