@@ -15,8 +15,8 @@ extension DocumentCollection {
     @discardableResult
     public func insertOne(_ document: Document, beforeCommit: CommitHook? = nil) async throws -> Value {
         let table = try await ensuredTable()
-        // Inside a session, a refused row would abort the transaction, so an existing document is searched for first.
-        let isChecked = session != nil
+        // In a session that goes on, a refused row would abort the transaction, so an existing document is searched for first.
+        let isChecked = session?.flushes ?? false
         return try await write(beforeCommit: beforeCommit) { session in
             try await session.insert(document, into: table, isChecked: isChecked)["_id"] ?? .null
         }

@@ -40,7 +40,8 @@ extension DocumentSession {
     func insert(_ document: Document, into table: CollectionTable, isChecked: Bool) async throws -> Document {
         let (document, id) = try document.storable()
         let key = WritePlan.Key(table.namespace, id: id)
-        if isChecked { _ = try await lock(table, id: id) }
+        // Under review, the author is told what there is before anything else.
+        if isChecked || review != nil { _ = try await lock(table, id: id) }
         if plan[key]?.current != nil {
             throw DocumentStoreError(duplicateId: document, in: table)
         }

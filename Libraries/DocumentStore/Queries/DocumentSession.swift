@@ -13,7 +13,7 @@ public actor DocumentSession {
     let storage: AppStorage
     let transaction: PostgresTransaction
     /// Whether later statements of the session must be able to read what it wrote.
-    private let flushes: Bool
+    nonisolated let flushes: Bool
     var plan: TablePlan
     /// The review of the writes in flight; `nil` if they may see everything.
     var review: (any WriteReview)?
