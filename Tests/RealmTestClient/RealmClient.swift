@@ -63,6 +63,9 @@ public import WebSocket
     /// Closes the connection as WebSockets do.
     public func close() { socket?.close() }
 
+    /// Reads nothing from now on, or again.
+    public func pauseReading(_ pauses: Bool) { socket?.pauseReading(pauses) }
+
     /// How the connection ends. What comes before is dropped.
     public func end() async throws -> WebSocketClosure {
         while true {

@@ -44,6 +44,10 @@ public final class RealmSocket: Sendable {
     /// Loses the connection, with what has come and wasn't taken.
     public func cut() { socket.loop.execute { [socket] in socket.terminate() } }
 
+    public func pauseReading(_ pauses: Bool) {
+        socket.loop.execute { [socket] in if pauses { socket.pauseReading() } else { socket.resumeReading() } }
+    }
+
     public func close() { socket.loop.execute { [socket] in socket.close() } }
 
     public func next(within time: Duration) async -> Arrival {

@@ -5,24 +5,23 @@ extension SessionStateMachine {
     /// Takes the uploads that wait, or the first of them, to be integrated together.
     mutating func takeUploads() -> [Action] {
         guard let file else { return [] }
-        var frames: [UploadFrame] = [], bytes = 0
-        while let next = uploads.first, frames.isEmpty || bytes + next.body.size <= Self.batchBytes {
+        var changesets: [UploadedChangeset] = [], bytes = 0, last: UploadFrame?
+        while let next = uploads.first, last == nil || bytes + next.body.size <= Self.batchBytes {
+            do throws(RealmRefusal) {
+                changesets += try read(next)
+            } catch {
+                // What came before it is integrated first.
+                if last != nil { break }
+                uploads.removeFirst()
+                ending = error.error
+                return [.release(bytes: next.body.size)]
+            }
+            uploads.removeFirst()
             bytes += next.body.size
-            frames.append(uploads.removeFirst())
+            last = next
         }
-        guard let last = frames.last else { return [] }
-        guard frames.allSatisfy({ $0.progressServerVersion <= UInt64(downloaded.version) }) else {
-            ending = RealmRefusal.reset(.badServerVersion, "the client has versions that it wasn't sent").error
-            return [.release(bytes: bytes)]
-        }
+        guard let last else { return [] }
         let reached = Int64(last.progressServerVersion)
-        var changesets: [UploadedChangeset] = []
-        do throws(FrameError) {
-            for frame in frames { changesets += try frame.changesets() }
-        } catch {
-            ending = RealmRefusal.reset(.badChangeset, error.message).error
-            return [.release(bytes: bytes)]
-        }
         if changesets.isEmpty { return noteSoon(reached) + [.release(bytes: bytes)] }
         self.reached = reached
         let upload = RealmUpload(
@@ -30,6 +29,17 @@ extension SessionStateMachine {
             acknowledged: Int64(acknowledged), file: file.number, salt: file.salt, user: user, position: downloaded,
             former: Int64(integrated.client), mayWrite: mayWrite)
         return [begin(.integrate(upload, bytes: bytes))]
+    }
+
+    private func read(_ frame: UploadFrame) throws(RealmRefusal) -> [UploadedChangeset] {
+        guard frame.progressServerVersion <= UInt64(downloaded.version) else {
+            throw .reset(.badServerVersion, "the client has versions that it wasn't sent")
+        }
+        do throws(FrameError) {
+            return try frame.changesets()
+        } catch {
+            throw .reset(.badChangeset, error.message)
+        }
     }
 
     /// An upload was integrated, or a part of it.

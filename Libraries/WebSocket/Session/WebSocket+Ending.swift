@@ -98,7 +98,6 @@ extension WebSocket {
     private func report(_ closure: WebSocketClosure) {
         let callback = onClose
         onMessage = nil
-        onDrain = nil
         onViolation = nil
         onQuiet = nil
         onHandled = nil
@@ -127,6 +126,9 @@ extension WebSocket {
         dropUnfinished()
         mayFlush = nil
         report(closure)
+        let drained = onDrain
+        onDrain = nil
+        drained?()
         let callback = onEnd
         onEnd = nil
         callback?(self)

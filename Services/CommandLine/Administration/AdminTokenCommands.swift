@@ -10,7 +10,7 @@ enum AdminTokenCommands {
         summary: "Make a token of the administration API, and print it; it can't be shown again",
         options: [
             .init(
-                "role", value: "ROLE",
+                "role", value: "ROLE", repeats: true,
                 "what it admits to: \(AdminRole.allCases.map(\.rawValue).joined(separator: ", ")); may be repeated"),
             .init("name", value: "NAME", "what the audit log calls it (default: who makes it, and where)"),
             .init("app", value: "ID", "the only app that it is for (default: all apps)"),

@@ -18,6 +18,9 @@ struct Arguments: Sendable {
                 throw UsageError(
                     "no option --\(name)\(Suggestion.text(for: word, among: names))\nusage: \(command.usage)")
             }
+            guard option.repeats || values[name] == nil else {
+                throw UsageError("--\(name) is given more than once\nusage: \(command.usage)")
+            }
             if option.value == nil {
                 guard parts.count == 1 else { throw UsageError("--\(name) takes no value\nusage: \(command.usage)") }
                 values[name] = ""

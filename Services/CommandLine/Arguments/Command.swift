@@ -16,10 +16,13 @@ struct Command: Sendable {
         /// The value's name in the help; `nil` for a switch.
         var value: String?
         let summary: String
+        /// Whether it may be given several times.
+        var repeats = false
 
-        init(_ name: String, value: String? = nil, _ summary: String) {
+        init(_ name: String, value: String? = nil, repeats: Bool = false, _ summary: String) {
             self.name = name
             self.value = value
+            self.repeats = repeats
             self.summary = summary
         }
     }

@@ -30,6 +30,44 @@ import WebSocket
         #expect(try await ann.end().code == .messageTooBig)
     }
 
+    @Test func `a client is told so also if it has read only a part of a download`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        for number in 0..<24 {
+            // It can't be compressed much.
+            let text = (0..<20_000).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+            try ann.write((key(partition, "\(number)"), message(text, in: partition)))
+            try await ann.upload()
+        }
+        let busy = RealmClient("ann", in: partition, of: fixture)
+        try await busy.connect()
+        try await busy.begin()
+        busy.pauseReading(true)
+        try await Task.sleep(for: .milliseconds(300))  // what is sent fills the buffers
+        let bytes = [UInt8](repeating: 7, count: 20 << 20)
+        busy.send("upload 1 0 \(bytes.count) 0 1 1 1", bytes)
+        try await Task.sleep(for: .milliseconds(300))  // it is refused meanwhile
+        busy.pauseReading(false)
+        let end = try await busy.end()
+        #expect(end.code == .messageTooBig, "\(end)")
+    }
+
+    @Test func `uploads before a bad one that come with it are kept`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition) }
+        let ann = RealmClient("ann", in: partition, of: fixture), bob = RealmClient("bob", in: partition, of: fixture)
+        try await ann.open()
+        for number in 0..<3 { try ann.write((key(partition, "\(number)"), message("good", in: partition))) }
+        ann.sendPending()
+        ann.send("upload 1 1 100 5 9 1 1", Array("zlib?".utf8))
+        try await ann.receive { !$0.errors.isEmpty }
+        #expect(ann.errors.first?.numbers.first == 212 && ann.pending.isEmpty)
+        try await bob.open()
+        #expect(bob.objects.objects.count == 3)
+    }
+
     @Test func `a client that closes the connection is answered`() async throws {
         let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
         try await fixture.grant(.write, to: "ann", in: partition)

@@ -16,10 +16,11 @@ final class DrainWaiters {
 
     /// Calls back when the kernel has taken everything that is queued, or the connection was reset: immediately when the queue is
     /// empty, and after at most a second.
-    func wait(_ body: @escaping () -> Void) {
+    /// - Parameter isUrgent: Whether the connection is reset after that time; otherwise the client may take longer.
+    func wait(isUrgent: Bool = true, _ body: @escaping () -> Void) {
         guard socket.queuedBytes > 0 else { return body() }
         waiting.append(body)
-        guard timer == nil else { return }
+        guard isUrgent, timer == nil else { return }
         timer = LoopTimer(socket.loop) { [socket] in socket.terminate() }
         timer?.start(ms: Self.patience)
     }

@@ -203,7 +203,8 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     }
 
     /// Calls back when everything that is queued has left, or the connection was reset.
-    func whenDrained(_ body: @escaping () -> Void) { drain.wait(body) }
+    /// - Parameter isUrgent: Whether it is reset when that takes long.
+    func whenDrained(isUrgent: Bool = true, _ body: @escaping () -> Void) { drain.wait(isUrgent: isUrgent, body) }
 
     // MARK: The gateway
 
@@ -228,15 +229,12 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
 
     private func ended() {
         GatewayMetrics.connections.decrement()
-        // Queued data must not be sent any more: a revocation wouldn't wait for them after this.
-        if holdsData { socket.terminate() }
         tokenTimer?.close()
         tokenTimer = nil
         for session in sessions.values { session.stop() }
         sessions = [:]
         throttle?.close()
         throttle = nil
-        drain.release()
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
         if let place { context.connections.release(place) }
         place = nil
@@ -244,7 +242,11 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         // The callbacks retain this connection.
         socket.onMessage = nil
         socket.onHandled = nil
-        socket.onDrain = nil
+        // The close frame, and the frame before it that has been sent in part, may still leave; a revocation waits for that.
+        if socket.queuedBytes == 0 {
+            drain.release()
+            socket.onDrain = nil
+        }
         socket.onQuiet = nil
         socket.onClose = nil
     }

@@ -7,9 +7,10 @@ extension RealmHistory {
     /// The entries after a version as a client file has them, or the first of them.
     func entries(after version: Int64, for file: ClientFile) async throws -> HistoryPart {
         if let snapshot = file.snapshot, version < snapshot.version {
-            return try await tables.parts(of: snapshot, in: key, after: version, bytes: Self.downloadBytes)
+            return try await tables.parts(
+                of: snapshot, in: key, after: version, bytes: Self.downloadBytes, for: file.number)
         }
-        return try await entries(after: version)
+        return try await entries(after: version, for: file.number)
     }
 
     /// All entries after a version as a client file has them.

@@ -103,9 +103,10 @@ final class RealmHistory: Sendable {
     static let downloadBytes = 1 << 20
 
     /// The entries after a version, or the first of them.
-    func entries(after version: Int64) async throws -> HistoryPart {
+    /// - Parameter file: The client's that is sent them.
+    func entries(after version: Int64, for file: Int64) async throws -> HistoryPart {
         if let known = view.withLock({ $0.tail.entries(after: version) }) { return known }
-        let part = try await tables.entries(of: key, after: version, bytes: Self.downloadBytes)
+        let part = try await tables.entries(of: key, after: version, bytes: Self.downloadBytes, for: file)
         view.withLock { $0.tail.saw(part) }
         return part
     }

@@ -337,7 +337,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         connection.hub.close(key, file: machine.file?.number, by: self)
         guard let following else { return }
         self.following = nil
-        connection.whenDrained { [context] in context.downloads.grants.stop(following) }
+        connection.whenDrained(isUrgent: false) { [context] in context.downloads.grants.stop(following) }
     }
 
     /// Runs asynchronous work and returns to the loop. A failure ends the session.

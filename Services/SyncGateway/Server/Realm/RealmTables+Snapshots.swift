@@ -138,7 +138,8 @@ extension RealmTables {
     /// The changesets of a snapshot after a version, as the entries that they stand in for.
     /// - Parameter bytes: Where the part of the snapshot ends; it has at least one changeset, if there is any.
     func parts(
-        of snapshot: HistorySnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max
+        of snapshot: HistorySnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max,
+        for file: Int64? = nil
     ) async throws -> HistoryPart {
         let rows = try await client.query(
             """
@@ -148,21 +149,24 @@ extension RealmTables {
                 select coalesce(sum(length(bytes)), 0) from partita.realm_snapshot_parts
                 where app = $1 and partition = $2 and snapshot = $3 and part > $4) + (
                 select coalesce(sum(length(bytes)), 0) from partita.realm_history
-                where app = $1 and partition = $2 and version > $3)
+                where app = $1 and partition = $2 and version > $3 and file is distinct from $6)
             from (
                 select *, sum(length(bytes)) over (order by part) - length(bytes) as before
                 from partita.realm_snapshot_parts
                 where app = $1 and partition = $2 and snapshot = $3 and part > $4) p
             where before < $5 order by part
             """,
-            Self.place(key) + [.int(snapshot.version), .int(version - snapshot.beginning), .int(Int64(bytes))])
+            Self.place(key) + [
+                .int(snapshot.version), .int(version - snapshot.beginning), .int(Int64(bytes)),
+                PostgresValue(file),
+            ])
         let entries = try rows.map { row in
             let (part, salt, bytes) = try row.decode((Int64, Int64, [UInt8]).self)
             return HistoryEntry(
                 version: snapshot.beginning + part, salt: salt, file: 1, clientVersion: 0,
                 originTime: snapshot.originTime, audience: nil, bytes: bytes)
         }
-        return HistoryPart(after: try rows.first?.decode(3), entries, of: try rows.first?.decode(4) ?? 0)
+        return HistoryPart(after: try rows.first?.decode(3), entries, of: try rows.first?.decode(4) ?? 0, for: file)
     }
 
     /// The secrets of versions as a client file has them; those that it doesn't have are left out.

@@ -67,18 +67,24 @@ struct RealmTables: Sendable {
     }
 
     /// The entries after a version, in their order.
-    /// - Parameter bytes: Where the part ends; it has at least one entry, if there is any.
-    func entries(of key: PartitionKey, after version: Int64, bytes: Int = .max) async throws -> HistoryPart {
+    /// - Parameters:
+    ///   - bytes: Where the part ends; it has at least one entry, if there is any.
+    ///   - file: The client's that is sent them; what remains for it is counted then.
+    func entries(
+        of key: PartitionKey, after version: Int64, bytes: Int = .max, for file: Int64? = nil
+    ) async throws -> HistoryPart {
         let rows = try await client.query(
             """
             select version, salt, file, client_version, acknowledges, origin_time, audience, bytes, refused,
                 (select salt from partita.realm_history where app = $1 and partition = $2 and version = $3),
-                (select sum(length(bytes)) from partita.realm_history where app = $1 and partition = $2 and version > $3)
+                case when $5::bigint is not null then (
+                    select sum(length(bytes)) from partita.realm_history
+                    where app = $1 and partition = $2 and version > $3 and file <> $5) end
             from (
                 select *, sum(length(bytes)) over (order by version) - length(bytes) as before from partita.realm_history
                 where app = $1 and partition = $2 and version > $3) h
             where before < $4 order by version
-            """, Self.place(key) + [.int(version), .int(Int64(bytes))])
+            """, Self.place(key) + [.int(version), .int(Int64(bytes)), PostgresValue(file)])
         let entries = try rows.map { row in
             let (version, salt, file, clientVersion, acknowledges, time, audience, bytes, refused) = try row.decode(
                 (Int64, Int64, Int64, Int64, Int64, Int64, Int64?, [UInt8], String?).self)
@@ -90,7 +96,8 @@ struct RealmTables: Sendable {
             }
             return entry
         }
-        return HistoryPart(after: try rows.first?.decode(9), entries, of: try rows.first?.decode(10) ?? 0)
+        return HistoryPart(
+            after: try rows.first?.decode(9), entries, of: try rows.first?.decode(10, as: Int64?.self) ?? 0, for: file)
     }
 
     /// What is acknowledged with a client's newest changeset up to a version; `nil` if there is none any more.
