@@ -92,6 +92,9 @@ extension AppDeployments {
                 "delete from partita.trigger_failures where id = $1 and replayed_at is null returning id",
                 [.int(number)])
             guard !deleted.isEmpty else { throw Self.unknown(number, of: row.app) }
+            try await transaction.execute(
+                "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
+                [.text(row.app), .text(row.trigger), .text(row.event)])
             try await recording(transaction)
         }
     }

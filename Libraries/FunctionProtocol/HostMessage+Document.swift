@@ -165,7 +165,7 @@ extension EffectFailure {
         return document
     }
 
-    init(_ document: Document) {
+    public init(_ document: Document) {
         self.init(
             name: document["name"]?.stringValue ?? "Error", message: document["message"]?.stringValue ?? "",
             code: document["code"]?.intValue, details: document["details"]?.documentValue ?? [:])

@@ -2,9 +2,9 @@ import DocumentModel
 public import Postgres
 import SyncEngine
 
-/// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: its writes commit
-/// together with the documents, and an error that it throws rolls them back, and so does a statement that fails whose answer it doesn't
-/// wait for. A consumer claims its event here.
+/// Runs in a transaction of the store just before the commit, after the documents that were found are locked, and before the partitions are:
+/// its writes commit together with the documents, and an error that it throws rolls them back, and so does a statement that fails whose
+/// answer it doesn't wait for. A consumer claims its event here, so that one that is late doesn't get to the documents.
 public typealias CommitHook = @Sendable (PostgresTransaction) async throws -> Void
 
 extension DocumentStore {
@@ -72,15 +72,11 @@ extension DocumentStore {
                     store: self, storage: storage, transaction: transaction, flushes: flushes, lifetime: lifetime,
                     limit: limit)
                 let result = try await body(session)
+                if beforeCommit != nil { try await session.prepare() }
                 let (statements, numbering) = await session.finish()
-                guard let beforeCommit else {
-                    let rows = try await transaction.commit(with: statements)
-                    return (result, statements.isEmpty ? nil : rows[numbering])
-                }
-                let replies = try await transaction.send(statements)
-                try await beforeCommit(transaction)
-                _ = try await transaction.commit(with: [])
-                return (result, statements.isEmpty ? nil : try await replies[numbering].rows())
+                try await beforeCommit?(transaction)
+                let rows = try await transaction.commit(with: statements)
+                return (result, statements.isEmpty ? nil : rows[numbering])
             }
             if let heads { committed(try CommittedHead.all(from: heads), app: storage.app) }
             return result

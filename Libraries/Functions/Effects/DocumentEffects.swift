@@ -15,13 +15,17 @@ public actor DocumentEffects {
     private let observe: @Sendable (DocumentCall) async throws -> Void
     /// The turn that calls and transactions wait for; `nil` when they don't wait.
     private let turn: DocumentTurn?
-    /// Runs in the transaction of each write, with the write's result, for data that must commit together with it.
-    public typealias Alongside = @Sendable (PostgresTransaction, FunctionEffect, Value) async throws -> Void
+    /// Runs in the transaction of each write, with the write's result, for data that must commit together with it. The result is a failure
+    /// if some writes of several are refused and the others commit.
+    public typealias Alongside =
+        @Sendable (PostgresTransaction, FunctionEffect, Result<Value, EffectFailure>) async throws -> Void
 
     private let alongside: Alongside?
     /// The error of a document store that was unavailable or overloaded during the run, even if the function caught it. The run's
     /// result isn't meaningful then.
     public private(set) var outage: DocumentStoreError?
+    /// Whether a call has met a conflict with other writers, which may have passed when the run starts again.
+    public private(set) var hasMetConflict = false
     private var isFinished = false
     private var transactions: [Int64: ScriptTransaction] = [:]
     /// The last transaction that each session committed, since a script may repeat the commit.
@@ -51,14 +55,28 @@ public actor DocumentEffects {
     }
 
     public func perform(_ effect: FunctionEffect) async -> Result<Value, EffectFailure> {
+        // A run that will start again must not go on with what it didn't get.
+        if alongside != nil, let outage { return .failure(EffectFailure(outage)) }
         do {
             return .success(try await value(of: effect))
         } catch {
             // An error of `alongside` is treated like one of the store's own writes.
             let error = (error as? PostgresError).map { DocumentStoreError($0) } ?? error
-            if let error = error as? DocumentStoreError, error.isOutage { outage = error }
+            if let error = error as? DocumentStoreError { note(error, of: effect) }
             return .failure(EffectFailure(error))
         }
+    }
+
+    private func note(_ error: DocumentStoreError, of effect: FunctionEffect) {
+        if error.mongoCode == 112 { hasMetConflict = true }
+        // In a transaction of its own, the function is told of a conflict, as by MongoDB.
+        let isPassing = alongside != nil && effect.arguments["session"] == nil && error.mongoCode == 112
+        if error.isOutage || isPassing { outage = error }
+    }
+
+    /// The store has failed in what the run needs besides its calls.
+    public func fail(_ error: any Error) {
+        outage = (error as? DocumentStoreError) ?? (error as? PostgresError).map { DocumentStoreError($0) } ?? outage
     }
 
     /// Aborts the transactions that the run left open. None can start afterwards.
@@ -94,15 +112,21 @@ public actor DocumentEffects {
         guard call.isWrite, let alongside, case .system = access else {
             return try await access.perform(call, on: store, app: app)
         }
-        let result = Locked(Value.undefined)
+        let result = Locked(Result<Value, EffectFailure>.success(.undefined))
         return try await store.withTransaction(
             app: app, readsItsWrites: !call.writesOneDocument,
             beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
-        ) { session in
-            let value = try await access.perform(call, in: session)
-            result.withLock { $0 = value }
-            return value
-        }
+        ) { session -> Result<Value, BulkWriteError> in
+            do {
+                let value = try await access.perform(call, in: session)
+                result.withLock { $0 = .success(value) }
+                return .success(value)
+            } catch let error as BulkWriteError {
+                // The other writes commit.
+                result.withLock { $0 = .failure(EffectFailure(error)) }
+                return .failure(error)
+            }
+        }.get()
     }
 
     private func control(_ action: String, session: Int64) async throws -> Value {

@@ -66,7 +66,9 @@ final class ScriptTransaction: Sendable {
         try await store.withTransaction(
             app: app,
             beforeCommit: { transaction in
-                for (effect, value) in written.withLock({ $0 }) { try await alongside?(transaction, effect, value) }
+                for (effect, value) in written.withLock({ $0 }) {
+                    try await alongside?(transaction, effect, .success(value))
+                }
             }
         ) { session in
             // The store can't repeat the script's calls; the script itself has to start the transaction again.

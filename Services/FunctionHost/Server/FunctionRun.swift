@@ -35,6 +35,9 @@ final class FunctionRun {
     /// Whether `fireTimers` will be called.
     private var isDue = false
     private var waiting: Set<Int64> = []
+    /// Answers that have come before those to earlier calls, of a run that must be repeatable: it gets them in the order of its calls, since
+    /// a run that starts again has the same answers and other times.
+    private var early: [Int64: Result<Value, EffectFailure>] = [:]
     /// The effects that aren't sent yet, in their order; part of `waiting`.
     private var unsent: [FunctionEffect] = []
     private var nextUnsent = 0
@@ -91,7 +94,14 @@ final class FunctionRun {
     }
 
     func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
-        guard waiting.remove(ordinal) != nil else { return }
+        guard waiting.contains(ordinal) else { return }
+        guard call.seed != nil else { return deliver(ordinal, result) }
+        early[ordinal] = result
+        while let first = waiting.min(), let result = early.removeValue(forKey: first) { deliver(first, result) }
+    }
+
+    private func deliver(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
+        waiting.remove(ordinal)
         sendNext()
         switch result {
         case .success(let value): step("answer", ["\(ordinal)", ExtendedJSON.print(value, mode: .exact), ""])

@@ -251,6 +251,34 @@ struct FunctionHostTests {
         #expect(try !host.call("random", seed: 43, now: 1_700_000_000_000).get().isIdentical(to: first))
     }
 
+    /// A run that starts again gets its answers from a record, at once; a call that took long before must not come earlier then.
+    @Test(arguments: [7, nil] as [Int64?])
+    func `a repeatable run gets its answers in the order of its calls`(seed: Int64?) throws {
+        let host = try TestHost([
+            "race": """
+            exports = async () => {
+              const items = context.services.get("mongodb-atlas").db("d").collection("c"), order = [];
+              const branch = async name => { order.push(name + (await items.findOne({ name }))); };
+              await Promise.all([branch("a"), branch("b"), branch("c")]);
+              return order;
+            }
+            """
+        ])
+        let call = try host.begin("race", seed: seed)
+        var ordinals: [Int64] = []
+        while ordinals.count < 3 {
+            if case .effect(_, let effect) = try host.next() { ordinals.append(effect.ordinal) }
+        }
+        for ordinal in ordinals.reversed() {
+            try host.send(.answer(call: call, ordinal: ordinal, .success(.int64(ordinal - ordinals[0]))))
+        }
+        while true {
+            guard case .done(_, let result, _, _) = try host.next() else { continue }
+            #expect(try result.get() == (seed == nil ? ["c2", "b1", "a0"] : ["a0", "b1", "c2"]))
+            return
+        }
+    }
+
     @Test func `a function whose promise can't settle ends at once`() throws {
         let host = try TestHost(["hang": "exports = () => new Promise(() => {})"])
         #expect(

@@ -17,9 +17,11 @@ import Testing
     /// Writes as a worker does that got the event now.
     private func record(_ journal: RunJournal, in fixture: TriggersFixture) async throws {
         do {
-            try await fixture.postgres.withTransaction { try await journal.write(write, result: .null, in: $0) }
+            try await fixture.postgres.withTransaction {
+                try await journal.write(write, result: .success(.null), in: $0)
+            }
         } catch {
-            await journal.failed()
+            try await journal.failed(write, EffectFailure(error))
             throw error
         }
     }
@@ -28,9 +30,9 @@ import Testing
         let fixture = try await TriggersFixture.shared()
         let records = RunRecords(client: fixture.postgres)
         // All of them begin before the first writes: one is given the event, the others too, since they look dead in turn.
-        let first = try RunJournal(run, entries: try #require(await records.entries(of: run)))
-        let second = try RunJournal(run, entries: try #require(await records.entries(of: run)))
-        let third = try RunJournal(run, entries: try #require(await records.entries(of: run)))
+        let first = try RunJournal(run, entries: try #require(await records.entries(of: run)), on: fixture.postgres)
+        let second = try RunJournal(run, entries: try #require(await records.entries(of: run)), on: fixture.postgres)
+        let third = try RunJournal(run, entries: try #require(await records.entries(of: run)), on: fixture.postgres)
         try await record(first, in: fixture)
         #expect(!first.isOvertaken)
         await #expect(throws: PostgresError.self) { try await record(second, in: fixture) }
@@ -42,5 +44,46 @@ import Testing
             try await fixture.postgres.query(
                 "select from partita.trigger_journal where app = $1", [.text(run.app)]
             ).isEmpty)
+    }
+
+    @Test func `a worker that is late isn't told that its own document exists`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let records = RunRecords(client: fixture.postgres)
+        let first = try RunJournal(run, entries: [], on: fixture.postgres)
+        let second = try RunJournal(run, entries: [], on: fixture.postgres)
+        let duplicate = EffectFailure(name: "MongoDBError", message: "duplicate key", code: 11000)
+        try await second.failed(write, duplicate)
+        #expect(!second.isOvertaken)
+        try await record(first, in: fixture)
+        try await second.failed(write, duplicate)
+        #expect(second.isOvertaken)
+        try await records.end(run)
+        let third = try RunJournal(run, entries: [], on: fixture.postgres)
+        try await third.failed(write, duplicate)
+        #expect(third.isOvertaken)
+    }
+
+    @Test func `a run that starts again is told of a failure as before`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let records = RunRecords(client: fixture.postgres)
+        let first = try RunJournal(run, entries: [], on: fixture.postgres)
+        let failure = EffectFailure(
+            name: "MongoDBError", message: "duplicate key", code: 11000, details: ["keyValue": ["a": 1]])
+        try await first.failed(write, failure)
+        let later = FunctionEffect(
+            ordinal: 2, service: "mongodb-atlas", action: "insertOne", arguments: ["document": ["_id": 1]],
+            function: "write")
+        try await fixture.postgres.withTransaction {
+            try await first.write(later, result: .success(["insertedId": 1]), in: $0)
+        }
+        let second = try RunJournal(
+            run, entries: try #require(await records.entries(of: run)), on: fixture.postgres)
+        guard case .failure(let told) = second.answer(to: write) else {
+            Issue.record("it isn't told of the failure")
+            return
+        }
+        #expect(told.document == failure.document)
+        #expect(try second.answer(to: later)?.get() == ["insertedId": 1])
+        #expect(second.divergence == nil)
     }
 }

@@ -1,12 +1,18 @@
 // How a run begins and ends that needs more than `run` itself has.
 function seedRandom(seed) {
-  let state = seed >>> 0 || 1;  // mulberry32
-  Math.random = () => {
-    state = state + 0x6d2b79f5 | 0;
-    let t = Math.imul(state ^ state >>> 15, 1 | state);
-    t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t;
-    return ((t ^ t >>> 14) >>> 0) / 4294967296;
+  // sfc32: its 128 bits of state keep the ObjectIds of many runs apart.
+  const wide = BigInt.asUintN(64, BigInt(seed));
+  let a = Number(wide & 0xffffffffn) | 0, b = Number(wide >> 32n) | 0, c = 0x9e3779b9 | 0, count = 1;
+  const next = () => {
+    const sum = (a + b | 0) + count | 0;
+    count = count + 1 | 0;
+    a = b ^ b >>> 9;
+    b = c + (c << 3) | 0;
+    c = (c << 21 | c >>> 11) + sum | 0;
+    return sum >>> 0;
   };
+  for (let round = 0; round < 12; round++) next();
+  Math.random = () => next() / 4294967296;
 }
 // The clock of a repeatable run advances with its readings, by a millisecond per thousand, so that a loop that waits for a time
 // ends.
@@ -25,7 +31,7 @@ function freezeClock(start) {
 function begin(textOfArguments, kind, seed, now) {
   if (seed !== "") {
     isRepeatable = true;
-    seedRandom(Number(seed));
+    seedRandom(seed);
   }
   if (now !== "") freezeClock(Number(now));
   let args = JSON.parse(textOfArguments);

@@ -13,12 +13,36 @@ import Postgres
 final class RunJournal: Sendable {
     private struct Entry {
         let digest: String
-        let result: Value
+        let result: Result<Value, EffectFailure>
+
+        /// What follows the digest of a call that has failed.
+        private static let failed = " failed"
+
+        init(_ effect: FunctionEffect, _ result: Result<Value, EffectFailure>) {
+            digest = effect.digest
+            self.result = result
+        }
+
+        init(_ stored: RunRecords.Entry) throws {
+            guard stored.digest.hasSuffix(Self.failed) else {
+                (digest, result) = (stored.digest, .success(try ExtendedJSON.parse(stored.result)))
+                return
+            }
+            digest = String(stored.digest.dropLast(Self.failed.count))
+            result = .failure(EffectFailure(try ExtendedJSON.parseDocument(stored.result)))
+        }
+
+        var stored: (digest: String, result: String) {
+            switch result {
+            case .success(let value): (digest, ExtendedJSON.print(value))
+            case .failure(let failure): (digest + Self.failed, ExtendedJSON.print(failure.document))
+            }
+        }
     }
 
     private struct State {
         var recorded: [Int64: Entry] = [:]
-        /// Reads since the last write.
+        /// Reads since the last write, and calls that failed.
         var unwritten: [(Int64, Entry)] = []
         var divergence: String?
         /// The answer to the last entries that were sent.
@@ -27,6 +51,7 @@ final class RunJournal: Sendable {
     }
 
     private let run: RunRecords.Run
+    private let client: PostgresClient
     private let state: Locked<State>
 
     /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
@@ -34,12 +59,11 @@ final class RunJournal: Sendable {
     struct Overtaken: Error {}
 
     /// - Parameter entries: what an earlier run has recorded.
-    init(_ run: RunRecords.Run, entries: [RunRecords.Entry]) throws {
+    init(_ run: RunRecords.Run, entries: [RunRecords.Entry], on client: PostgresClient) throws {
         self.run = run
+        self.client = client
         var state = State()
-        for entry in entries {
-            state.recorded[entry.ordinal] = Entry(digest: entry.digest, result: try ExtendedJSON.parse(entry.result))
-        }
+        for entry in entries { state.recorded[entry.ordinal] = try Entry(entry) }
         self.state = Locked(state)
     }
 
@@ -57,7 +81,7 @@ final class RunJournal: Sendable {
                     "call \(effect.ordinal) is \(effect.action) with other arguments than in the run before"
                 return .failure(EffectFailure(name: "NotDeterministic", message: "the run differs from the one before"))
             }
-            return .success(entry.result)
+            return entry.result
         }
     }
 
@@ -68,39 +92,62 @@ final class RunJournal: Sendable {
         case "startTransaction", "abortTransaction", "endSession": break
         case "commitTransaction": committed(effect)
         default:
-            guard DocumentEffects.isWrite(effect) else {
-                let entry = Entry(digest: effect.digest, result: result)
-                return state.withLock { $0.unwritten.append((effect.ordinal, entry)) }
-            }
+            guard DocumentEffects.isWrite(effect) else { return keep(effect, .success(result)) }
             if effect.arguments["session"] == nil { committed(effect) }
         }
     }
 
-    /// Sends the entries of a write and of the reads before it, in the write's transaction, and doesn't wait for an answer: the write's
-    /// partition is locked meanwhile. After a failure ``failed()`` finds what it was.
-    func write(_ effect: FunctionEffect, result: Value, in transaction: PostgresTransaction) async throws {
-        let entries = state.withLock { state in
-            state.unwritten + [(effect.ordinal, Entry(digest: effect.digest, result: result))]
+    /// Records a call that has failed, so that a run that starts again isn't told otherwise; unless it failed because another worker
+    /// was faster.
+    func failed(_ effect: FunctionEffect, _ failure: EffectFailure) async throws {
+        guard try await !isLate(effect, failure) else { return state.withLock { $0.isOvertaken = true } }
+        guard effect.arguments["session"] == nil else { return }
+        // Some of its writes have committed, with its entry.
+        if failure.details["writeErrors"] != nil { committed(effect) } else { keep(effect, .failure(failure)) }
+    }
+
+    private func keep(_ effect: FunctionEffect, _ result: Result<Value, EffectFailure>) {
+        state.withLock { $0.unwritten.append((effect.ordinal, Entry(effect, result))) }
+    }
+
+    /// Whether another worker has made the write, or has ended the run.
+    private func isLate(_ effect: FunctionEffect, _ failure: EffectFailure) async throws -> Bool {
+        if let answer = state.withLock({ $0.answer }) {
+            do {
+                _ = try await answer.rows()
+            } catch let error as PostgresError where error.sqlstate == "PT410" {
+                return true
+            } catch {}  // the write itself has failed
         }
+        // The documents that the other one has made may be what is in the way.
+        guard failure.code == 11000, failure.details["writeErrors"] == nil else { return false }
+        return try await client.query(
+            """
+            select from partita.trigger_journal where app = $1 and trigger = $2 and event = $3 and ordinal >= $4
+            union all select from partita.handled_event_ids where consumer = $5 and event_id = $6
+            """,
+            [
+                .text(run.app), .text(run.trigger), .text(run.event), .int(effect.ordinal),
+                .text(HandledEvents.triggerRuns.consumer), .text(run.id),
+            ]
+        ).count > 0
+    }
+
+    /// Sends the entries of a write and of what was before it, in the write's transaction, and doesn't wait for an answer. After a failure
+    /// ``failed(_:_:)`` finds what it was.
+    func write(
+        _ effect: FunctionEffect, result: Result<Value, EffectFailure>, in transaction: PostgresTransaction
+    ) async throws {
+        let entries = state.withLock { $0.unwritten + [(effect.ordinal, Entry(effect, result))] }
+        let stored = entries.map(\.1.stored)
         let answer = try await transaction.send(
             "select partita.record_trigger_write($1, $2, $3, $4::bigint[], $5::text[], $6::text[], $7, $8)",
             [
                 .text(run.app), .text(run.trigger), .text(run.event), .int8Array(entries.map(\.0)),
-                .textArray(entries.map(\.1.digest)),
-                .textArray(entries.map { ExtendedJSON.print($0.1.result) }),
+                .textArray(stored.map(\.digest)), .textArray(stored.map(\.result)),
                 .text(HandledEvents.triggerRuns.consumer), .text(run.id),
             ])
         state.withLock { $0.answer = answer }
-    }
-
-    /// A write has failed: another worker may have been faster.
-    func failed() async {
-        guard let answer = state.withLock({ $0.answer }) else { return }
-        do {
-            _ = try await answer.rows()
-        } catch let error as PostgresError where error.sqlstate == "PT410" {
-            state.withLock { $0.isOvertaken = true }
-        } catch {}  // the write itself has failed
     }
 
     /// The write, with the reads before it, has committed.

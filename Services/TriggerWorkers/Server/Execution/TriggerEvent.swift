@@ -8,7 +8,4 @@ struct TriggerEvent: Sendable {
     let argument: Document
     /// The time of the run's clock, in milliseconds since 1970.
     let time: Int64
-
-    /// The seed of the run's random numbers.
-    var seed: Int64 { Int64(bitPattern: Fingerprint(id.utf8).value) & 0x7fff_ffff }
 }

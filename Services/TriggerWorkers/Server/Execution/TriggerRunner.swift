@@ -40,6 +40,11 @@ struct TriggerRunner: Sendable {
 
     /// The waits between the attempts to run a function that throws.
     private static let retries: [Duration] = [.milliseconds(50), .milliseconds(250)]
+    /// The same of one that has met a conflict with other writers, whose transactions may take long.
+    private static let retriesOfConflicts: [Duration] =
+        retries + [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(20), .seconds(20)]
+
+    private static let notDeterministic = "not-deterministic"
 
     /// Returns when the event needs no further run: the run is done, was done before, or is dead-lettered.
     /// - Throws: when an engine is unavailable; the event is delivered again.
@@ -55,13 +60,16 @@ struct TriggerRunner: Sendable {
                 try await records.end(record)
                 TriggerMetrics.runs["done"].increment()
                 return
-            } catch let failure as FunctionFailure {
+            } catch let error where error is FunctionFailure || error is Conflicted {
+                let conflicted = error as? Conflicted
+                guard let failure = conflicted?.failure ?? error as? FunctionFailure else { throw error }
+                let retries = conflicted == nil ? Self.retries : Self.retriesOfConflicts
                 // A host may be lost for another reason; a function that crashes each host must not be tried for ever.
                 let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
                 needsOwnHost = needsOwnHost || failure.code == .hostLost
-                if attempt <= Self.retries.count, mayPass {
+                if attempt <= retries.count, mayPass {
                     TriggerMetrics.runs["retried"].increment()
-                    try await Task.sleep(for: Self.retries[attempt - 1])
+                    try await Task.sleep(for: retries[attempt - 1])
                     continue
                 }
                 let error = TriggerFailure.Failure(
@@ -70,7 +78,7 @@ struct TriggerRunner: Sendable {
                 return try await deadLetter(record.id, trigger, app, event, error, attempts: attempt)
             } catch let divergence as Divergence {
                 let error = TriggerFailure.Failure(
-                    code: "not-deterministic", message: divergence.message, function: trigger.functionName)
+                    code: Self.notDeterministic, message: divergence.message, function: trigger.functionName)
                 return try await deadLetter(record.id, trigger, app, event, error, attempts: attempt)
             }
         }
@@ -97,13 +105,16 @@ struct TriggerRunner: Sendable {
 
     private struct Divergence: Error { let message: String }
 
+    /// A failure of a function that has met a conflict.
+    private struct Conflicted: Error { let failure: FunctionFailure }
+
     /// - Returns: false when the event was handled before.
     private func runOnce(
         _ record: RunRecords.Run, _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent,
         needsOwnHost: Bool
     ) async throws -> Bool {
         guard let entries = try await records.entries(of: record) else { return false }
-        let journal = try RunJournal(record, entries: entries)
+        let journal = try RunJournal(record, entries: entries, on: client)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
@@ -115,7 +126,8 @@ struct TriggerRunner: Sendable {
             function: trigger.functionName,
             arguments: [.document(event.argument)],
             context: FunctionContext(app: definition, isSystem: true).document, needsOwnHost: needsOwnHost,
-            seed: event.seed, now: event.time,
+            // Another one for each trigger: two that make an ObjectId for one event make two.
+            seed: Int64(bitPattern: Fingerprint(record.id.utf8).value), now: event.time,
             perform: { effect in
                 if let answer = journal.answer(to: effect) { return answer }
                 if RandomKey.isAsked(by: effect) {
@@ -129,7 +141,14 @@ struct TriggerRunner: Sendable {
                 let result = await documents.perform(effect)
                 switch result {
                 case .success(let value): journal.performed(effect, value)
-                case .failure: await journal.failed()
+                case .failure(let failure):
+                    // Otherwise the run starts again, and is told something else.
+                    guard await documents.outage == nil else { return result }
+                    do {
+                        try await journal.failed(effect, failure)
+                    } catch {
+                        await documents.fail(error)
+                    }
                 }
                 return result
             },
@@ -143,10 +162,15 @@ struct TriggerRunner: Sendable {
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
             // The database failed, not the function: the event is delivered again.
             if let outage = await documents.outage { throw outage }
+            if let failure = error as? FunctionFailure, await documents.hasMetConflict {
+                throw Conflicted(failure: failure)
+            }
             throw error
         }
         if journal.isOvertaken { throw RunJournal.Overtaken() }
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
+        // The function may have caught it.
+        if let outage = await documents.outage { throw outage }
         return true
     }
 
@@ -183,6 +207,8 @@ struct TriggerRunner: Sendable {
                     .legible(error.code), .legible(error.message), PostgresValue(error.function),
                     PostgresValue(error.line.map { Int64($0) }), .int(Int64(attempts)),
                 ])
+            // When it is replayed, it goes on after what it has done; unless that is why it failed.
+            guard error.code == Self.notDeterministic else { return }
             _ = try await transaction.query(
                 "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
                 [.text(app.id), .text(trigger.name), .text(event.id)])

@@ -46,6 +46,14 @@ struct TriggerRetention: Service {
         // The changes that they name are gone.
         try await client.execute(
             "delete from partita.trigger_missed_events where missed_at < now() - interval '31 days'")
+        // Of runs that have ended and that nobody can replay, such as one whose dead letter was replayed and is handled.
+        try await client.execute(
+            """
+            delete from partita.trigger_journal j using partita.handled_event_ids h
+            where h.consumer = $1 and h.event_id = j.app || '/' || j.trigger || '/' || j.event and not exists (
+                select from partita.trigger_failures f
+                where f.app = j.app and f.trigger = j.trigger and f.event_id = j.event and f.replayed_at is null)
+            """, [.text(HandledEvents.triggerRuns.consumer)])
         try await HandledEvents.triggerRuns.forgetIDs(olderThan: Self.events, on: client)
     }
 }
