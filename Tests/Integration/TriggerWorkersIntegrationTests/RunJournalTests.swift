@@ -54,6 +54,14 @@ import Testing
         let duplicate = EffectFailure(name: "MongoDBError", message: "duplicate key", code: 11000)
         try await second.failed(write, duplicate)
         #expect(!second.isOvertaken)
+        // Nor by what it has written itself, at the same time.
+        let other = FunctionEffect(
+            ordinal: 2, service: "mongodb-atlas", action: "insertOne", arguments: [:], function: "write")
+        try await fixture.postgres.withTransaction {
+            try await second.write(other, result: .success(.null), in: $0)
+        }
+        try await second.failed(write, duplicate)
+        #expect(!second.isOvertaken)
         try await record(first, in: fixture)
         try await second.failed(write, duplicate)
         #expect(second.isOvertaken)

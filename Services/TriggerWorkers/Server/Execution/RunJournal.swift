@@ -119,11 +119,11 @@ final class RunJournal: Sendable {
                 return true
             } catch {}  // the write itself has failed
         }
-        // The documents that the other one has made may be what is in the way.
+        // The document that the other one has made by the same call may be what is in the way.
         guard failure.code == 11000, failure.details["writeErrors"] == nil else { return false }
         return try await client.query(
             """
-            select from partita.trigger_journal where app = $1 and trigger = $2 and event = $3 and ordinal >= $4
+            select from partita.trigger_journal where app = $1 and trigger = $2 and event = $3 and ordinal = $4
             union all select from partita.handled_event_ids where consumer = $5 and event_id = $6
             """,
             [
