@@ -74,9 +74,9 @@ public actor DocumentEffects {
         if error.isOutage || isPassing { outage = error }
     }
 
-    /// The store has failed in what the run needs besides its calls.
+    /// What the run needs besides its calls couldn't be read.
     public func fail(_ error: any Error) {
-        outage = (error as? DocumentStoreError) ?? (error as? PostgresError).map { DocumentStoreError($0) } ?? outage
+        outage = DocumentStoreError(.unavailable, "what the run has recorded can't be read", underlying: error)
     }
 
     /// Aborts the transactions that the run left open. None can start afterwards.

@@ -51,7 +51,7 @@ final class RunJournal: Sendable {
     }
 
     private let run: RunRecords.Run
-    private let client: PostgresClient
+    private let records: RunRecords
     private let state: Locked<State>
 
     /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
@@ -59,9 +59,9 @@ final class RunJournal: Sendable {
     struct Overtaken: Error {}
 
     /// - Parameter entries: what an earlier run has recorded.
-    init(_ run: RunRecords.Run, entries: [RunRecords.Entry], on client: PostgresClient) throws {
+    init(_ run: RunRecords.Run, entries: [RunRecords.Entry], records: RunRecords) throws {
         self.run = run
-        self.client = client
+        self.records = records
         var state = State()
         for entry in entries { state.recorded[entry.ordinal] = try Entry(entry) }
         self.state = Locked(state)
@@ -121,16 +121,8 @@ final class RunJournal: Sendable {
         }
         // The document that the other one has made by the same call may be what is in the way.
         guard failure.code == 11000, failure.details["writeErrors"] == nil else { return false }
-        return try await client.query(
-            """
-            select from partita.trigger_journal where app = $1 and trigger = $2 and event = $3 and ordinal = $4
-            union all select from partita.handled_event_ids where consumer = $5 and event_id = $6
-            """,
-            [
-                .text(run.app), .text(run.trigger), .text(run.event), .int(effect.ordinal),
-                .text(HandledEvents.triggerRuns.consumer), .text(run.id),
-            ]
-        ).count > 0
+        guard let entries = try await records.entries(of: run) else { return true }
+        return entries.contains { $0.ordinal == effect.ordinal }
     }
 
     /// Sends the entries of a write and of what was before it, in the write's transaction, and doesn't wait for an answer. After a failure

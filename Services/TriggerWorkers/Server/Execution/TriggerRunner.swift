@@ -2,6 +2,7 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import DocumentStore
+import EventLoop
 import EventStream
 import EventTopics
 import FunctionProtocol
@@ -39,10 +40,9 @@ struct TriggerRunner: Sendable {
     }
 
     /// The waits between the attempts to run a function that throws.
-    private static let retries: [Duration] = [.milliseconds(50), .milliseconds(250)]
-    /// The same of one that has met a conflict with other writers, whose transactions may take long.
-    private static let retriesOfConflicts: [Duration] =
-        retries + [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(20), .seconds(20)]
+    private static let retries = RetrySchedule(first: .milliseconds(250), limit: .seconds(20))
+    /// How often a function is run that throws; and one that has met a conflict with other writers, whose transactions may take long.
+    private static let attempts = (usual: 3, afterConflicts: 9)
 
     private static let notDeterministic = "not-deterministic"
 
@@ -50,36 +50,34 @@ struct TriggerRunner: Sendable {
     /// - Throws: when an engine is unavailable; the event is delivered again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
         let record = Self.record(trigger, app, event)
-        var attempt = 0
+        var backoff = RetryBackoff(Self.retries)
         // So that, of events whose host is lost, only those of the function that is to blame fail again.
         var needsOwnHost = false
         while true {
-            attempt += 1
             do {
                 guard try await runOnce(record, trigger, of: app, on: event, needsOwnHost: needsOwnHost) else { return }
                 try await records.end(record)
                 TriggerMetrics.runs["done"].increment()
                 return
-            } catch let error where error is FunctionFailure || error is Conflicted {
-                let conflicted = error as? Conflicted
-                guard let failure = conflicted?.failure ?? error as? FunctionFailure else { throw error }
-                let retries = conflicted == nil ? Self.retries : Self.retriesOfConflicts
+            } catch let failed as Failed {
+                let failure = failed.failure, wait = backoff.next()
+                let attempts = failed.hasMetConflict ? Self.attempts.afterConflicts : Self.attempts.usual
                 // A host may be lost for another reason; a function that crashes each host must not be tried for ever.
                 let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
                 needsOwnHost = needsOwnHost || failure.code == .hostLost
-                if attempt <= retries.count, mayPass {
+                if backoff.failures < attempts, mayPass {
                     TriggerMetrics.runs["retried"].increment()
-                    try await Task.sleep(for: retries[attempt - 1])
+                    try await Task.sleep(for: wait)
                     continue
                 }
                 let error = TriggerFailure.Failure(
                     code: failure.code.rawValue, message: failure.message, function: failure.function,
                     line: failure.line.map { Int32(clamping: $0) })
-                return try await deadLetter(record.id, trigger, app, event, error, attempts: attempt)
+                return try await deadLetter(record.id, trigger, app, event, error, attempts: backoff.failures)
             } catch let divergence as Divergence {
                 let error = TriggerFailure.Failure(
                     code: Self.notDeterministic, message: divergence.message, function: trigger.functionName)
-                return try await deadLetter(record.id, trigger, app, event, error, attempts: attempt)
+                return try await deadLetter(record.id, trigger, app, event, error, attempts: backoff.failures + 1)
             }
         }
     }
@@ -105,8 +103,10 @@ struct TriggerRunner: Sendable {
 
     private struct Divergence: Error { let message: String }
 
-    /// A failure of a function that has met a conflict.
-    private struct Conflicted: Error { let failure: FunctionFailure }
+    private struct Failed: Error {
+        let failure: FunctionFailure
+        let hasMetConflict: Bool
+    }
 
     /// - Returns: false when the event was handled before.
     private func runOnce(
@@ -114,7 +114,7 @@ struct TriggerRunner: Sendable {
         needsOwnHost: Bool
     ) async throws -> Bool {
         guard let entries = try await records.entries(of: record) else { return false }
-        let journal = try RunJournal(record, entries: entries, on: client)
+        let journal = try RunJournal(record, entries: entries, records: records)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
@@ -162,10 +162,8 @@ struct TriggerRunner: Sendable {
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
             // The database failed, not the function: the event is delivered again.
             if let outage = await documents.outage { throw outage }
-            if let failure = error as? FunctionFailure, await documents.hasMetConflict {
-                throw Conflicted(failure: failure)
-            }
-            throw error
+            guard let failure = error as? FunctionFailure else { throw error }
+            throw Failed(failure: failure, hasMetConflict: await documents.hasMetConflict)
         }
         if journal.isOvertaken { throw RunJournal.Overtaken() }
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
