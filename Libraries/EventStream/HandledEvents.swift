@@ -4,8 +4,8 @@ import Postgres
 /// Records in Postgres which events a consumer has handled: its writes for an event commit together with the event's claim, so that
 /// a redelivery changes nothing.
 ///
-/// Claim just before the commit, after the documents' locks and before those of partitions: the claim of a revision locks one row per consumer and
-/// partition until the transaction ends. When none of the claimed revisions is new, they were handled before: roll back.
+/// Claim just before the commit, after the documents' locks and before those of partitions: the claim of a revision locks one row per
+/// consumer and partition until the transaction ends. When none of the claimed revisions is new, they were handled before: roll back.
 public struct HandledEvents: Sendable {
     /// How far a consumer has come in a partition.
     public struct Progress: Hashable, Sendable {

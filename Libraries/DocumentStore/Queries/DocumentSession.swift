@@ -51,22 +51,17 @@ public actor DocumentSession {
             store: store, app: storage.app, namespace: .init(database: database, collection: name), session: self)
     }
 
-    /// The statements that disable the triggers for external writers; sent once, with the first statement that needs them.
+    /// The statements that disable the triggers for external writers, and end an abandoned transaction, so that its locks don't remain; sent
+    /// once, with the first statement that needs them.
     private var preparation: [PostgresStatement] {
         if isPrepared { return [] }
         isPrepared = true
-        var statements = [
-            PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.limitMilliseconds)ms")])
-        ]
-        if let statement = limit.statement { statements.append(statement) }
-        if flushes {
-            // Ends an abandoned transaction, so that its locks don't remain.
-            statements.append(
-                PostgresStatement(
-                    "select set_config('idle_in_transaction_session_timeout', $1, true)",
-                    [.text("\(lifetime.limitMilliseconds)ms")]))
-        }
-        return statements
+        let begin = PostgresStatement(
+            "\(CommitSQL.begin), set_config('idle_in_transaction_session_timeout', $2, true)",
+            [
+                .text("\(DocumentStore.lockTimeout.limitMilliseconds)ms"), .text("\(lifetime.limitMilliseconds)ms"),
+            ])
+        return [begin] + (limit.statement.map { [$0] } ?? [])
     }
 
     /// Must be called before each use of the transaction.

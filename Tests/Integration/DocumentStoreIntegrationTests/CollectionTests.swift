@@ -129,7 +129,12 @@ struct CollectionTests {
         try await StoreFixture.with { fixture in
             let messages = collection(fixture)
             try await fixture.client.execute("create table claims (id text primary key)")
-            let claim: CommitHook = { try await $0.execute("insert into claims values ('event-1')") }
+            let claim: CommitHook = { transaction in
+                // A process that is stopped here doesn't keep its locks for ever.
+                let limit = try await transaction.query("show idle_in_transaction_session_timeout")
+                #expect(try limit.first?.decode(0, as: String.self) == "1min")
+                try await transaction.execute("insert into claims values ('event-1')")
+            }
             try await messages.insertOne(["_id": "a"], beforeCommit: claim)
             await #expect(throws: (any Error).self) {
                 try await messages.insertOne(["_id": "b"], beforeCommit: claim)
