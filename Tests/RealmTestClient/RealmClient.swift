@@ -66,6 +66,9 @@ public import WebSocket
     /// Reads nothing from now on, or again.
     public func pauseReading(_ pauses: Bool) { socket?.pauseReading(pauses) }
 
+    /// What the gateway hasn't read yet.
+    public var queuedBytes: Int { get async { await socket?.queuedBytes ?? 0 } }
+
     /// How the connection ends. What comes before is dropped.
     public func end() async throws -> WebSocketClosure {
         while true {

@@ -44,6 +44,14 @@ public final class RealmSocket: Sendable {
     /// Loses the connection, with what has come and wasn't taken.
     public func cut() { socket.loop.execute { [socket] in socket.terminate() } }
 
+    public var queuedBytes: Int {
+        get async {
+            await withCheckedContinuation { answer in
+                socket.loop.execute { [socket] in answer.resume(returning: socket.queuedBytes) }
+            }
+        }
+    }
+
     public func pauseReading(_ pauses: Bool) {
         socket.loop.execute { [socket] in if pauses { socket.pauseReading() } else { socket.resumeReading() } }
     }

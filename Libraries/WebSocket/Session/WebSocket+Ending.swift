@@ -2,9 +2,9 @@ import EventLoop
 import Glibc
 
 extension WebSocket {
-    /// How long a peer may take to close its side after the close frames, in milliseconds. Closing immediately could reset the
-    /// connection and lose this side's close frame.
-    private static let lingerTime: UInt64 = 2000
+    /// How long a peer may take to close its side after the close frames, in milliseconds: without any progress, and in all. Closing
+    /// immediately could reset the connection and lose this side's close frame.
+    private static let lingerTime: (idle: UInt64, longest: UInt64) = (2_000, 30_000)
 
     func peerClosed(_ code: WebSocketCloseCode?, _ reason: String) {
         if state == .open { sendClose(code, "") }
@@ -26,9 +26,16 @@ extension WebSocket {
         unread = []
         dropUnfinished()
         isReadingPaused = false
-        resources.deadlines.schedule(self, after: Self.lingerTime)
+        lingersUntil = loop.now + Self.lingerTime.longest
+        goOnLingering()
         report(closure)
         flush()
+    }
+
+    /// The peer has received some of the queued bytes, or sent some.
+    func goOnLingering() {
+        guard loop.now < lingersUntil else { return }
+        resources.deadlines.schedule(self, after: min(Self.lingerTime.idle, lingersUntil - loop.now))
     }
 
     func discard() {
@@ -36,6 +43,7 @@ extension WebSocket {
         // The number of reads is bounded, so that a peer that never stops sending doesn't block the loop.
         for _ in 0..<16 {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { goOnLingering() }
             if count > 0 || count < 0 && errno == EINTR { continue }
             if count < 0, errno == EAGAIN { return }
             return end(WebSocketClosure(.abnormal))

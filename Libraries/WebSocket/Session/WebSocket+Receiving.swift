@@ -44,6 +44,7 @@ extension WebSocket {
             // The peer has received some of the queued bytes, so it is alive. A ping waits behind all of them, so its missing
             // answer means nothing yet.
             heard()
+            if state == .lingering { goOnLingering() }
             flush()
         }
         guard interest.contains(.read) else { return }

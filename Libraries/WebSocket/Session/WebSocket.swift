@@ -66,6 +66,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     var selfReference: WebSocket?
     /// The socket's position in the loop's deadlines.
     var deadline: (bucket: DeadlineWheel.Bucket?, position: Int) = (nil, 0)
+    /// Until when it lingers at most, in the loop's milliseconds.
+    var lingersUntil: UInt64 = 0
 
     /// Called with each message. The bytes are valid only during the call; a text is valid UTF-8. Not called after
     /// ``close(_:reason:)``.
@@ -84,9 +86,10 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Called once, when the peer has closed, the connection was lost, or the peer has answered this side's close frame (or took
     /// too long). The callbacks are released afterwards.
     public var onClose: ((WebSocketClosure) -> Void)?
-    /// Called whenever the kernel has accepted all queued bytes, at the end of a turn of the loop or later.
+    /// Called whenever the kernel has accepted all queued bytes, at the end of a turn of the loop or later; also after ``onClose``, when the
+    /// last ones leave, and at last when the descriptor is closed and nothing is queued any more. Released then.
     public var onDrain: (() -> Void)?
-    /// Called when the descriptor is closed, up to two seconds after ``onClose``.
+    /// Called when the descriptor is closed, which a peer that still reads or writes can delay by half a minute after ``onClose``.
     package var onEnd: ((WebSocket) -> Void)?
 
     /// Takes over a connected socket. It reads nothing before ``start()``.

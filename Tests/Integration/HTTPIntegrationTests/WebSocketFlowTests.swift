@@ -43,6 +43,32 @@ import WebSocket
         }
     }
 
+    @Test func `a peer that reads slowly gets what is queued, and the close frame behind it`() async throws {
+        let opened = Box<WebSocket?>(nil)
+        var configuration = WebSocketConfiguration()
+        configuration.maxMessageBytes = 1000
+        try await withServer(routes: { [configuration] router in
+            router.webSocket("/flood") { _ in
+                .webSocket(configuration: configuration) { socket in
+                    opened.update { $0 = socket }
+                    let frame = WebSocketFrame(.binary, [UInt8](repeating: 1, count: 400_000))
+                    for _ in 0..<30 { socket.send(frame) }
+                }
+            }
+        }) { server in
+            let client = try RawClient(port: server.port, receiveBuffer: 4096)
+            #expect(try await client.upgrade("/flood").status == 101)
+            _ = try await opened.present()
+            try await client.send([0x82, 0xFF, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5])
+            for _ in 0..<30 {
+                #expect(try await client.frame().payload.count == 400_000)
+                try await Task.sleep(for: .milliseconds(120))  // slower than a socket lingers for one that doesn't read
+            }
+            let close = try await client.frame()
+            #expect(close.opcode == 8 && close.payload.prefix(2) == [0x03, 0xF1])
+        }
+    }
+
     @Test func `a queue above the last bound resets the connection`() async throws {
         let log = SocketLog()
         var configuration = WebSocketConfiguration()

@@ -44,11 +44,11 @@ import WebSocket
         let busy = RealmClient("ann", in: partition, of: fixture)
         try await busy.connect()
         try await busy.begin()
+        _ = try await busy.next()
         busy.pauseReading(true)
-        try await Task.sleep(for: .milliseconds(300))  // what is sent fills the buffers
         let bytes = [UInt8](repeating: 7, count: 20 << 20)
         busy.send("upload 1 0 \(bytes.count) 0 1 1 1", bytes)
-        try await Task.sleep(for: .milliseconds(300))  // it is refused meanwhile
+        try await eventually("the gateway has read what it refuses") { await busy.queuedBytes == 0 }
         busy.pauseReading(false)
         let end = try await busy.end()
         #expect(end.code == .messageTooBig, "\(end)")

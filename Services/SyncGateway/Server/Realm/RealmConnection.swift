@@ -242,11 +242,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         // The callbacks retain this connection.
         socket.onMessage = nil
         socket.onHandled = nil
-        // The close frame, and the frame before it that has been sent in part, may still leave; a revocation waits for that.
-        if socket.queuedBytes == 0 {
-            drain.release()
-            socket.onDrain = nil
-        }
+        // Not `onDrain`: the close frame, and the frame before it that has been sent in part, may still leave; a revocation waits for that.
         socket.onQuiet = nil
         socket.onClose = nil
     }
