@@ -26,6 +26,8 @@ import Testing
         #expect(run.output.contains("app check, app deploy, app list"), "\(run.output)")
         #expect(try await self.run(["help", "device"]).output.contains("--user EMAIL"))
         #expect(try await self.run(["device"]).output.contains("usage: partita device"))
+        #expect(
+            try await self.run(["up", "--app", "a", "--app", "b"]).output.contains("--app is given more than once"))
     }
 
     @Test func `commands that list something also print JSON, and an unknown app is an error`() async throws {

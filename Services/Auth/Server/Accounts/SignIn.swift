@@ -148,15 +148,15 @@ struct SignIn: Sendable {
         try await throttle.attempt(.apiKey, app: app.id, subject: key, caller: caller)
         let digest = Sodium.digest(key)
         let begun = try await accounts.transaction { tables in
-            guard let row = try await tables.apiKey(hash: digest, of: app.id) else { throw Self.keyNotFound }
+            guard let row = try await tables.apiKey(hash: digest, of: app.id) else { throw Self.invalidKey }
             let user = try await usable(row.user, app: app, in: tables)
             // The user's row is locked: had the key been disabled since it was read, the session would outlive it.
-            guard try await tables.apiKey(hash: digest, of: app.id) != nil else { throw Self.keyNotFound }
+            guard try await tables.apiKey(hash: digest, of: app.id) != nil else { throw Self.invalidKey }
             return try await begin(for: user, provider: "api-key", apiKey: row.id, client, in: tables)
         }
         try await throttle.succeeded(.apiKey, app: app.id, subject: key, caller: caller)
         return begun
     }
 
-    private static let keyNotFound = AuthError(.authError, "invalid API key, or it is disabled")
+    private static let invalidKey = AuthError(.authError, "invalid API key, or it is disabled")
 }

@@ -136,7 +136,9 @@ extension RealmTables {
     }
 
     /// The changesets of a snapshot after a version, as the entries that they stand in for.
-    /// - Parameter bytes: Where the part of the snapshot ends; it has at least one changeset, if there is any.
+    /// - Parameters:
+    ///   - bytes: Where the part of the snapshot ends; it has at least one changeset, if there is any.
+    ///   - file: The client's that is sent them; what remains for it is counted then.
     func parts(
         of snapshot: HistorySnapshot, in key: PartitionKey, after version: Int64, bytes: Int = .max,
         for file: Int64? = nil
@@ -145,11 +147,12 @@ extension RealmTables {
             """
             select part, salt, bytes, (
                 select salt from partita.realm_snapshot_parts
-                where app = $1 and partition = $2 and snapshot = $3 and part = $4), (
-                select coalesce(sum(length(bytes)), 0) from partita.realm_snapshot_parts
-                where app = $1 and partition = $2 and snapshot = $3 and part > $4) + (
-                select coalesce(sum(length(bytes)), 0) from partita.realm_history
-                where app = $1 and partition = $2 and version > $3 and file is distinct from $6)
+                where app = $1 and partition = $2 and snapshot = $3 and part = $4),
+                case when $6::bigint is not null then (
+                    select coalesce(sum(length(bytes)), 0) from partita.realm_snapshot_parts
+                    where app = $1 and partition = $2 and snapshot = $3 and part > $4) + (
+                    select coalesce(sum(length(bytes)), 0) from partita.realm_history
+                    where app = $1 and partition = $2 and version > $3 and file <> $6) end
             from (
                 select *, sum(length(bytes)) over (order by part) - length(bytes) as before
                 from partita.realm_snapshot_parts
@@ -166,7 +169,8 @@ extension RealmTables {
                 version: snapshot.beginning + part, salt: salt, file: 1, clientVersion: 0,
                 originTime: snapshot.originTime, audience: nil, bytes: bytes)
         }
-        return HistoryPart(after: try rows.first?.decode(3), entries, of: try rows.first?.decode(4) ?? 0, for: file)
+        return HistoryPart(
+            after: try rows.first?.decode(3), entries, of: try rows.first?.decode(4, as: Int64?.self) ?? 0, for: file)
     }
 
     /// The secrets of versions as a client file has them; those that it doesn't have are left out.
