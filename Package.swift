@@ -111,7 +111,7 @@ let libraries: [Target] = [
     library("RegularExpressions", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("DocumentSchema", ["DocumentModel", "RegularExpressions"]),
     library("QueryLanguage", ["DocumentModel", "DocumentSchema", "RegularExpressions"]),
-    library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
+    library("SyncEngine", ["DocumentModel", "QueryLanguage", "Texts"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
     library("RealmSync", ["Czlib", "DocumentModel", "Texts"]),
@@ -314,8 +314,8 @@ let testTargets: [Target] = [
     tests(
         "Unit", "PartitaClientTests",
         [
-            "DocumentModel", "EventLoop", "HTTPServer", "Logging", "MemoryStore", "PartitaClient", "SyncEngine",
-            "SyncProtocol", "WebSocket",
+            "DocumentModel", "EventLoop", "HTTPServer", "Logging", "MemoryStore", "PartitaClient", "SQLite",
+            "SyncEngine", "SyncProtocol", "WebSocket",
         ]),
 
     tests(

@@ -16,6 +16,14 @@ public struct MemoryStore: Sendable {
         /// The partition's newest revision.
         public internal(set) var head: Revision
         public internal(set) var documents: [DocumentKey: StoredDocument] = [:]
+        /// What a device holds that has everything.
+        public var holdings: Holdings {
+            var holdings = Holdings()
+            for document in documents.values {
+                holdings.add(revision: document.revision, incarnation: document.incarnation)
+            }
+            return holdings
+        }
         /// Their texts.
         fileprivate var bodies: [DocumentKey: [UInt8]] = [:]
         public internal(set) var tombstones: [DocumentKey: Tombstone] = [:]

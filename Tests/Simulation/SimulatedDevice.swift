@@ -10,6 +10,13 @@ struct SimulatedDevice: Sendable {
     private(set) var rejected: [Changeset] = []
     private(set) var server: [DocumentKey: ServerDocument] = [:]
     private(set) var retained: [Changeset] = []
+
+    var holdings: Holdings {
+        var holdings = Holdings()
+        for document in server.values { holdings.add(revision: document.revision, incarnation: document.incarnation) }
+        return holdings
+    }
+
     private var staged: [DocumentKey: DocumentChange] = [:]
     private var clock = HybridClock()
     /// How often the counter that is shown went back without a rejection: an increment flickered, or showed twice.

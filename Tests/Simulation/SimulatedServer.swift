@@ -63,6 +63,7 @@ struct SimulatedServer: Sendable {
     init(isRecorded: Bool) { calls = isRecorded ? [] : nil }
 
     var documents: [DocumentKey: StoredDocument] { store[Self.partition].documents }
+    var holdings: Holdings { store[Self.partition].holdings }
     var head: Revision { store[Self.partition].head }
 
     /// The user of a device, which stays the same when the device takes a new id.

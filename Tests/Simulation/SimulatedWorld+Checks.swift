@@ -62,6 +62,9 @@ extension SimulatedWorld {
             }
             if device.partition.access != .write { violations.append("\(device.id) doesn't know what it may do") }
             if device.view != expected { violations.append("\(device.id) shows something else than the server has") }
+            if device.holdings != server.holdings {
+                violations.append("\(device.id) would be served again, since it holds something else than the server")
+            }
         }
     }
 

@@ -58,5 +58,7 @@ enum StoreSchema {
         """,
         // What the last staged chunk carried for `subscribe`. A store without it begins its catch-up again.
         "ALTER TABLE partitions ADD COLUMN resume TEXT",
+        // When the gateway last compared what the device holds of a partition; milliseconds since 1970.
+        "CREATE TABLE comparisons(partition TEXT PRIMARY KEY, compared_at INTEGER NOT NULL) WITHOUT ROWID",
     ]
 }

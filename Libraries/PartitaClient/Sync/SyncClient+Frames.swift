@@ -70,6 +70,8 @@ extension SyncClient {
                 access: subscribed.access, lastVersion: subscribed.lastVersion, retained: retained)
         }
         try step(partition) { $0.refuseUndeliverable() }
+        // What is different comes again as a whole.
+        if subscribed.holds != nil { try store.setCompared(partition, at: Self.milliseconds) }
         partitions[partition]?.backoff.succeed()
         flush()
     }
@@ -125,7 +127,28 @@ extension SyncClient {
         partitions[partition]?.isRequested = true
         let bookkeeping = open.bookkeeping
         send(
-            .subscribe(partition: partition, checkpoint: bookkeeping.checkpoint, resume: bookkeeping.resumeToken))
+            .subscribe(
+                partition: partition, checkpoint: bookkeeping.checkpoint, resume: bookkeeping.resumeToken,
+                holds: holdingsToCompare(partition, bookkeeping)))
+    }
+
+    /// How often the gateway is asked to compare what the device holds of a partition, in milliseconds.
+    private static let comparisonInterval: Int64 = 24 * 60 * 60 * 1000
+
+    /// What the device holds of a partition, when it is time to have it compared.
+    private func holdingsToCompare(_ partition: Partition, _ bookkeeping: DevicePartition) -> Holdings? {
+        guard bookkeeping.isSynced, !bookkeeping.isStaging else { return nil }
+        do {
+            let now = Self.milliseconds
+            // A time in the future was noted when the device's clock was wrong.
+            if let last = try store.lastComparison(of: partition), last <= now, now - last < Self.comparisonInterval {
+                return nil
+            }
+            return try store.holdings(of: partition)
+        } catch {
+            events.send(.error(code: "store", message: "\(error)"))
+            return nil
+        }
     }
 
     /// - Parameter hint: the wait that the gateway asks for; at most an hour of it is respected.

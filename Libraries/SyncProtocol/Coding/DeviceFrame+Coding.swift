@@ -17,7 +17,10 @@ extension DeviceFrame {
         case "subscribe":
             self = .subscribe(
                 partition: try fields.partition(), checkpoint: try fields.revision("checkpoint"),
-                resume: try fields.optionalString("resume", limit: ResumeToken.maximumBytes))
+                resume: try fields.optionalString("resume", limit: ResumeToken.maximumBytes),
+                holds: try fields.optionalString("holds").map { (text) throws(SyncProtocolError) in
+                    try fields.require("holds", Holdings(text), "a count, a slash and 16 hexadecimal digits")
+                })
         case "unsubscribe": self = .unsubscribe(partition: try fields.partition())
         case "upload": self = .upload(try Upload(fields))
         case "presence": self = .presence(try PresenceUpdate(fields))
@@ -39,10 +42,11 @@ extension DeviceFrame {
         var writer = FrameWriter(type: type)
         switch self {
         case .hello(let hello): hello.write(to: &writer)
-        case .subscribe(let partition, let checkpoint, let resume):
+        case .subscribe(let partition, let checkpoint, let resume, let holds):
             writer.field("partition", partition.text)
             writer.field("checkpoint", checkpoint)
             if let resume { writer.field("resume", resume) }
+            if let holds { writer.field("holds", holds.text) }
         case .unsubscribe(let partition): writer.field("partition", partition.text)
         case .upload(let upload): upload.write(to: &writer)
         case .presence(let presence): presence.write(to: &writer)

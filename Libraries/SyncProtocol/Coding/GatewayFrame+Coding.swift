@@ -93,7 +93,10 @@ extension GatewayFrame.Subscribed {
         self.init(
             partition: try fields.partition(),
             access: try fields.require("access", Access(rawValue: try fields.string("access")), "read or write"),
-            head: try fields.revision("head"), lastVersion: try fields.integer("lastVersion"))
+            head: try fields.revision("head"), lastVersion: try fields.integer("lastVersion"),
+            holds: try fields.optionalString("holds").map { (text) throws(SyncProtocolError) in
+                try fields.require("holds", Holdings.Comparison(rawValue: text), "same or different")
+            })
     }
 
     fileprivate func write(to writer: inout FrameWriter) {
@@ -101,6 +104,7 @@ extension GatewayFrame.Subscribed {
         writer.field("access", access.rawValue)
         writer.field("head", head)
         writer.field("lastVersion", lastVersion)
+        if let holds { writer.field("holds", holds.rawValue) }
     }
 }
 

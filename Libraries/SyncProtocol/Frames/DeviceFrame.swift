@@ -5,8 +5,9 @@ import SyncEngine
 public enum DeviceFrame: Sendable {
     /// Opens the connection; the first frame.
     case hello(Hello)
-    /// Opens a partition. `resume` is what the last chunk carried that the device has staged.
-    case subscribe(partition: Partition, checkpoint: Revision, resume: String? = nil)
+    /// Opens a partition. `resume` is what the last chunk carried that the device has staged; `holds` is what it shows, when it wants
+    /// that to be compared.
+    case subscribe(partition: Partition, checkpoint: Revision, resume: String? = nil, holds: Holdings? = nil)
     /// Closes a partition.
     case unsubscribe(partition: Partition)
     /// Offers changesets, in the order of their versions.

@@ -78,12 +78,17 @@ public enum GatewayFrame: Sendable {
         public var head: Revision
         /// The last version of this device that the server has in the partition; 0 when there is none.
         public var lastVersion: Int64
+        /// How what the device holds compares with what the server has; `nil` when it wasn't compared.
+        public var holds: Holdings.Comparison?
 
-        public init(partition: Partition, access: Access, head: Revision, lastVersion: Int64) {
+        public init(
+            partition: Partition, access: Access, head: Revision, lastVersion: Int64, holds: Holdings.Comparison? = nil
+        ) {
             self.partition = partition
             self.access = access
             self.head = head
             self.lastVersion = lastVersion
+            self.holds = holds
         }
     }
 

@@ -9,6 +9,10 @@ enum GatewayMetrics {
         label: "sync_gateway_upload_commit_seconds", help: "Time from a changeset's frame to its commit.")
     static let feedChanges = Counter(
         label: "sync_gateway_feed_changes_total", help: "Changes of partitions that a device here has open.")
+    static let holdings = MetricFamily<Counter>(
+        label: "sync_gateway_holdings_compared_total",
+        help: "Devices that asked whether they hold what the server has, by the answer: same, different, unknown.",
+        dimensions: ["answer"])
     static let missedHeads = Counter(
         label: "sync_gateway_missed_heads_total",
         help: "Partitions whose newest change didn't come by the topic, and was read from Postgres.")

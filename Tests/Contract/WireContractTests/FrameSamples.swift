@@ -7,6 +7,13 @@ enum FrameSamples {
     static let conversation = Partition(text: "s:conversation=64f0c1")
     static let message = ObjectId(high: 0x64F0_C1D2_E3F4_0516, low: 0x2738_495A)
 
+    static let holdings: Holdings = {
+        var holdings = Holdings()
+        holdings.add(revision: Revision(epoch: 1, number: 42), incarnation: Revision(epoch: 1, number: 7))
+        holdings.add(revision: Revision(epoch: 2, number: 1_000_000), incarnation: Revision(epoch: 1, number: 43))
+        return holdings
+    }()
+
     static let device: [(name: String, frame: DeviceFrame)] = [
         ("device.hello", .hello(.init(device: "d-7f3a", token: "header.claims.signature", schemaVersion: 3))),
         ("device.subscribe", .subscribe(partition: conversation, checkpoint: Revision(epoch: 1, number: 42))),
@@ -14,6 +21,10 @@ enum FrameSamples {
             "device.subscribe.resume",
             .subscribe(
                 partition: conversation, checkpoint: Revision(epoch: 0, number: 0), resume: "1.44/2/0.0")
+        ),
+        (
+            "device.subscribe.holds",
+            .subscribe(partition: conversation, checkpoint: Revision(epoch: 2, number: 1_000_000), holds: holdings)
         ),
         ("device.subscribe.first", .subscribe(partition: conversation, checkpoint: Revision(epoch: 0, number: 0))),
         ("device.unsubscribe", .unsubscribe(partition: Partition(text: "u:00112233-4455-6677-8899-aabbccddeeff"))),
@@ -49,6 +60,13 @@ enum FrameSamples {
                 .init(
                     partition: conversation, access: .write, head: Revision(epoch: 2, number: 1_000_000),
                     lastVersion: 7))
+        ),
+        (
+            "gateway.subscribed.holds",
+            .subscribed(
+                .init(
+                    partition: conversation, access: .read, head: Revision(epoch: 2, number: 1_000_000),
+                    lastVersion: 0, holds: .different))
         ),
         (
             "gateway.ack",

@@ -89,10 +89,10 @@ final class Device: Sendable {
     }
 
     /// Opens a partition, and takes its frames up to the end of the catch-up.
-    func open(_ partition: Partition, checkpoint: Revision = Revision(epoch: 1, number: 0)) async throws -> (
-        subscribed: GatewayFrame.Subscribed, chunks: [Download]
-    ) {
-        try await send(.subscribe(partition: partition, checkpoint: checkpoint))
+    func open(
+        _ partition: Partition, checkpoint: Revision = Revision(epoch: 1, number: 0), holds: Holdings? = nil
+    ) async throws -> (subscribed: GatewayFrame.Subscribed, chunks: [Download]) {
+        try await send(.subscribe(partition: partition, checkpoint: checkpoint, holds: holds))
         let frame = try await next()
         guard case .subscribed(let subscribed) = frame else { throw Unexpected(what: "\(frame)") }
         var chunks: [Download] = []

@@ -2,6 +2,7 @@ import DocumentModel
 import Foundation
 import PartitaClient
 import SyncEngine
+import Testing
 
 /// A backend in memory and folders for the devices' stores, removed at the end.
 struct ClientFixture {
@@ -35,6 +36,15 @@ struct ClientFixture {
     /// A user's session on a device.
     func session(_ device: String, user: String = "ada") async throws -> Session {
         try await app(device).logIn(.emailPassword(email: user, password: "secret"))
+    }
+
+    /// The file of a device's documents.
+    func store(of device: String) throws -> String {
+        let folder = folder.appending(path: device)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter {
+            $0.hasSuffix(".sqlite")
+        }
+        return folder.appending(path: try #require(files.first)).path()
     }
 
     /// Copies a device's files, as a backup of the device does.

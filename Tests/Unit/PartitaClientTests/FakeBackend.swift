@@ -20,6 +20,8 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     private var devices: [Int: String] = [:]
     private var subscriptions: [Int: [Partition: SubscriptionStateMachine<Download>]] = [:]
     private var forbidden: Set<Partition> = []
+    /// What was found when a device that asked for it opened a partition last.
+    private(set) var comparisons: [Partition: Holdings.Comparison] = [:]
     private var nextConnection = 0
 
     /// Whether answers to uploads get lost.
@@ -123,9 +125,11 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             devices[number] = hello.device
             let limits = GatewayFrame.Limits(ConnectionLimits(frameBytes: frameBytes, uploadWindow: 8))
             send(.welcome(.init(session: "\(number)", serverTime: 0, limits: limits)), to: number)
-        case .subscribe(let partition, let checkpoint, let resume):
+        case .subscribe(let partition, let checkpoint, let resume, let holds):
+            comparisons[partition] = compare(holds, at: checkpoint, of: partition)
             let point = EpochHistory(current: store.epoch).resumePoint(
-                for: checkpoint, resuming: resume.flatMap { ResumeToken($0) }, head: store[partition].head)
+                for: comparisons[partition] == .different ? EpochHistory.beginning : checkpoint,
+                resuming: resume.flatMap { ResumeToken($0) }, head: store[partition].head)
             var subscription = SubscriptionStateMachine<Download>(from: point, epoch: store.epoch, window: 1000)
             let actions = subscription.start()
             subscriptions[number, default: [:]][partition] = subscription
@@ -138,6 +142,13 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             }
         case .token, .ping: send(.pong, to: number)
         }
+    }
+
+    private func compare(
+        _ holds: Holdings?, at checkpoint: Revision, of partition: Partition
+    ) -> Holdings.Comparison? {
+        guard let holds, checkpoint == store[partition].head else { return nil }
+        return store[partition].holdings == holds ? .same : .different
     }
 
     private func commit(_ upload: DeviceFrame.Upload, from number: Int) {
@@ -216,7 +227,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 perform(subscriptions[number]?[partition]?.chunkRead(chunk, queued: 0) ?? [], partition, number)
             case .sendSubscribed(let access, let head, let lastVersion):
                 send(
-                    .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)),
+                    .subscribed(
+                        .init(
+                            partition: partition, access: access, head: head, lastVersion: lastVersion,
+                            holds: comparisons[partition])),
                     to: number)
             case .sendAccess(let access): send(.access(partition: partition, access), to: number)
             case .sendChunk(let chunk, let progress, let resume):

@@ -1,5 +1,6 @@
 import DocumentModel
 import PartitaClient
+import SQLite
 import SyncEngine
 import Testing
 
@@ -79,6 +80,35 @@ struct SyncTests {
             try await reopened.waitForUploads()
             let stored = await fixture.backend.documents.values.first
             #expect(stored?.document["text"] == "later")
+        }
+    }
+
+    @Test func `a device that lost a document gets it back, and asks again a day later only`() async throws {
+        try await ClientFixture.with { fixture in
+            let app = try await fixture.app("phone")
+            let room = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
+                .openPartition("room=1", waitForFirstSync: true)
+            for id in ["m1", "m2"] as [Value] {
+                try await room.write { $0.insert("Message", ["_id": id, "room": "room=1"]) }
+            }
+            try await room.waitForUploads()
+            #expect(try await eventually { try await room.pending().isEmpty })
+            try await app.close()
+            let store = try await SQLiteDatabase.open(path: try fixture.store(of: "phone"))
+            #expect(try await store.execute("DELETE FROM documents WHERE id = 's:m2'", []) == 1)
+            await store.close()
+
+            let again = try await fixture.app("phone")
+            let session = try #require(try await again.session())
+            let reopened = try await session.openPartition("room=1")
+            #expect(try await reopened.find("Message").map { $0["_id"] } == ["m1"])
+            await session.goOnline()
+            #expect(try await eventually { try await reopened.find("Message").count == 2 })
+            #expect(await fixture.backend.comparisons == [ClientFixture.partition: .different])
+            await session.goOffline()
+            await session.goOnline()
+            #expect(try await eventually { await fixture.backend.comparisons.isEmpty })
+            try await again.close()
         }
     }
 

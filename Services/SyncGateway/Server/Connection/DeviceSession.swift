@@ -117,8 +117,9 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         }
         switch frame {
         case .hello: throw ConnectionStateMachine.Refusal.alreadyOpen
-        case .subscribe(let partition, let checkpoint, let resume):
-            try subscribe(partition, checkpoint: checkpoint, resuming: resume.flatMap { ResumeToken($0) })
+        case .subscribe(let partition, let checkpoint, let resume, let holds):
+            try subscribe(
+                partition, checkpoint: checkpoint, resuming: resume.flatMap { ResumeToken($0) }, holding: holds)
         case .unsubscribe(let partition):
             subscriptions[partition]?.unsubscribe()
             forget(partition)
@@ -211,7 +212,9 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         context.time + .milliseconds(claims.expiresAt * 1000 - context.wallTime)
     }
 
-    private func subscribe(_ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?) throws {
+    private func subscribe(
+        _ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?, holding holdings: Holdings?
+    ) throws {
         let sync = context.apps.app(app)?.definition.sync
         guard !partition.isInternal, let value = partition.value, Partition(value: value) == partition,
             sync?.admits(value) ?? true
@@ -223,7 +226,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         subscriptions[partition]?.unsubscribe()
         try machine.subscribe(partition, now: context.time)
         let subscription = PartitionSubscription(
-            partition, checkpoint: checkpoint, resuming: token, session: self)
+            partition, checkpoint: checkpoint, resuming: token, holding: holdings, session: self)
         subscriptions[partition] = subscription
         subscription.start()
     }

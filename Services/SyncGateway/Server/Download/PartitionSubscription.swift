@@ -23,6 +23,9 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     private let path: DownloadPath
     private let checkpoint: Revision
     private let token: ResumeToken?
+    private let holdings: Holdings?
+    /// How they compare with what the store has.
+    private var comparison: Holdings.Comparison?
     private var machine: SubscriptionStateMachine<FeedPayload>?
     private var following: GrantBook.Following?
     private var grant = StandingGrant()
@@ -33,10 +36,15 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     /// - Parameters:
     ///   - checkpoint: The revision up to which the device shows the partition.
     ///   - token: Where its catch-up was cut.
-    init(_ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?, session: DeviceSession) {
+    ///   - holdings: What it shows, when it wants that to be compared.
+    init(
+        _ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?, holding holdings: Holdings?,
+        session: DeviceSession
+    ) {
         self.partition = partition
         self.checkpoint = checkpoint
         self.token = token
+        self.holdings = holdings
         self.session = session
         path = session.context.downloads
     }
@@ -57,14 +65,41 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             }
             path.epoch.saw(history.current)
             guard !isEnded else { return }
-            isBehind = checkpoint < head
+            comparison = await compare(at: head)
+            guard !isEnded else { return }
+            let isDifferent = comparison == .different
+            isBehind = isDifferent || checkpoint < head
+            let point = history.resumePoint(
+                for: isDifferent ? EpochHistory.beginning : checkpoint, resuming: token, head: head)
             var machine = SubscriptionStateMachine<FeedPayload>(
-                from: history.resumePoint(for: checkpoint, resuming: token, head: head), epoch: history.current,
-                window: path.window)
+                from: point, epoch: history.current, window: path.window)
             var actions = machine.start()
             if !path.lease.mayServe() { actions += machine.suspend() }
             self.machine = machine
             perform(actions)
+        }
+    }
+
+    /// Compares what a device holds that shows the head, if it asks for that and hasn't staged anything newer.
+    private func compare(at head: Revision) async -> Holdings.Comparison? {
+        guard let holdings, token == nil, checkpoint == head, let identity = session.identity else { return nil }
+        do {
+            let comparison = try await path.holdings.compare(holdings, at: head, of: key, user: identity.user)
+            if comparison == .different {
+                path.logger.warning(
+                    "a device doesn't hold what it should of a partition, and gets it again",
+                    metadata: [
+                        "partition.id": "\(partition)", "app.id": "\(identity.app)", "user.id": "\(identity.user)",
+                        "device.id": "\(identity.device)", "revision": "\(head)",
+                    ])
+            }
+            return comparison
+        } catch {
+            // It is served all the same: what this read didn't find out may be found out the next time.
+            path.logger.warning(
+                "what a device holds can't be compared",
+                metadata: ["partition.id": "\(partition)", "error": "\(error)"])
+            return nil
         }
     }
 
@@ -96,7 +131,10 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             case .requestGrant: requestGrant()
             case .sendSubscribed(let access, let head, let lastVersion):
                 session.send(
-                    .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)))
+                    .subscribed(
+                        .init(
+                            partition: partition, access: access, head: head, lastVersion: lastVersion,
+                            holds: comparison)))
             case .sendAccess(let access): session.send(.access(partition: partition, access))
             case .sendSuspended:
                 session.fail(
