@@ -2,5 +2,9 @@ import Postgres
 
 /// The tables that media offload owns.
 enum MediaOffloadMigrations {
-    static let all = Migrations(owner: "media-offload", files: [(1, "media", PackageResources._001_media_sql)])
+    static let all = Migrations(
+        owner: "media-offload",
+        files: [
+            (1, "media", PackageResources._001_media_sql), (2, "insertions", PackageResources._002_insertions_sql),
+        ])
 }

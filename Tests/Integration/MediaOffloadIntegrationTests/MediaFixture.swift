@@ -166,10 +166,19 @@ final class MediaFixture: Sendable {
             "data_sources/mongodb-atlas/RChat/ChatMessage/rules.json": """
             {"database": "RChat", "collection": "ChatMessage", "roles": []}
             """,
+            "data_sources/mongodb-atlas/RChat/Signed/schema.json": """
+            {"title": "Signed", "bsonType": "object", "required": ["scan"],
+             "properties": {"partition": {"bsonType": "string"}, "scan": {"bsonType": "binData"}}}
+            """,
+            "data_sources/mongodb-atlas/RChat/Signed/rules.json": """
+            {"database": "RChat", "collection": "Signed", "roles": []}
+            """,
             "partita.json": """
             {"media": [{"database": "RChat", "collection": "ChatMessage", "field": "image.picture",
                         "linkField": "image.pictureURL", "thumbnailField": "image.thumbNail", "thumbnailPixels": 128,
-                        "minimumBytes": 100}]}
+                        "minimumBytes": 100},
+                       {"database": "RChat", "collection": "ChatMessage", "field": "file.data", "linkField": "file.url"},
+                       {"database": "RChat", "collection": "Signed", "field": "scan", "linkField": "scanURL"}]}
             """,
         ])
         try await AppRegistry(client: engines.postgres).deploy(definition)
@@ -253,6 +262,13 @@ final class MediaFixture: Sendable {
             app: app, kind: kind, namespace: Self.namespace, documentKey: .string(id),
             partition: Partition(text: "s:conversation=\(id)"), revision: Revision(epoch: epoch, number: number),
             path: "image.picture", time: 0)
+    }
+
+    /// Gives the service a job, and waits until it is done.
+    func perform(_ job: MediaJob) async throws {
+        try await JobTable(client: engines.postgres).add([job])
+        try await engines.events.send(job)
+        try await settled(job.documentKey.stringValue ?? "")
     }
 
     /// Waits until a document has no more jobs.

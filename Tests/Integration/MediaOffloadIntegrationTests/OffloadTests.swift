@@ -80,10 +80,7 @@ extension MediaOffloadTests {
             let changes = try await fixture.rows("changes", of: id)
             let puts = fixture.storage.state.withLock { $0.puts.count }
             for kind in [MediaJob.Kind.offload, .remove] {
-                let job = try await fixture.job(kind, of: id)
-                try await JobTable(client: fixture.engines.postgres).add([job])
-                try await fixture.engines.events.send(job)
-                try await fixture.settled(id)
+                try await fixture.perform(try await fixture.job(kind, of: id))
             }
             #expect(try await fixture.rows("changes", of: id) == changes)
             #expect(fixture.storage.state.withLock { $0.puts.count } == puts)
@@ -119,6 +116,83 @@ extension MediaOffloadTests {
                 try await fixture.objects(of: old) == 0 && fixture.files(of: old).isEmpty
             }
             #expect(fixture.files(of: new).count == 1)
+        }
+
+        @Test func `a photo stays as long as any field of its document has the link`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("renamed \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let id = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            try await fixture.settled(id)
+            try await fixture.messages.updateOne(
+                ["_id": .string(id)], ["$rename": ["image.pictureURL": "file.url"]])
+            // The job of the change that took the link out of its field.
+            let job = try await fixture.job(.remove, of: id)
+            try await fixture.perform(job)
+            #expect(try await fixture.open(link, token: fixture.token("amy")).body == picture)
+            #expect(fixture.files(of: picture).count == 1)
+            // And no longer.
+            try await fixture.messages.updateOne(["_id": .string(id)], ["$unset": ["file.url": ""]])
+            try await eventually("the photo is removed") {
+                try await fixture.objects(of: picture) == 0 && fixture.files(of: picture).isEmpty
+            }
+        }
+
+        @Test func `whoever takes the _id of a deleted document doesn't get its photo`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("hers \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let id = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.settled(id)
+            let other = UUID().uuidString
+            try await fixture.grant("write", to: "eve", on: other)
+            // While the store is away, the photo of the deleted document stays in it.
+            fixture.storage.state.withLock { $0.isAway = true }
+            try await fixture.messages.deleteOne(["_id": .string(id)])
+            try await fixture.messages.insertOne([
+                "_id": .string(id), "partition": .string("conversation=\(other)"), "text": "mine now",
+                "image": ["pictureURL": .string(link)],
+            ])
+            fixture.storage.state.withLock { $0.isAway = false }
+            #expect(try await fixture.open(link, token: fixture.token("eve")).status == 404)
+            try await eventually("the photo is removed", within: .seconds(30)) {
+                try await fixture.objects(of: picture) == 0 && fixture.files(of: picture).isEmpty
+            }
+            #expect(try await fixture.open(link, token: fixture.token("eve")).status == 404)
+        }
+
+        @Test func `a photo that its document's schema keeps in the document leaves nothing in the store`() async throws
+        {
+            let fixture = try await MediaFixture.shared()
+            let scan = Array("kept \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let id = UUID().uuidString
+            let signed = fixture.engines.store.collection("Signed", database: "RChat", app: fixture.app)
+            try await signed.insertOne([
+                "_id": .string(id), "partition": .string("conversation=\(id)"), "scan": .binary(Binary(scan)),
+            ])
+            try await eventually("it was tried") { try await fixture.rows("media_references", of: id) == 1 }
+            try await eventually("it is given up", within: .seconds(60)) {
+                try await fixture.rows("media_jobs", of: id) == 0
+            }
+            #expect(try await fixture.rows("media_references", of: id) == 0)
+            #expect(try await fixture.objects(of: scan) == 0)
+            #expect(fixture.files(of: scan).isEmpty)
+            #expect(try await signed.findOne(["_id": .string(id)])?["scan"] == .binary(Binary(scan)))
+        }
+
+        @Test func `bytes that the store has lost are stored again when they come again`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("again \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let first = try await fixture.insert(picture)
+            _ = try await fixture.movedImage(of: first)
+            let file = try #require(fixture.files(of: picture).first)
+            try FileManager.default.removeItem(
+                atPath: "\(fixture.directory)/\(fixture.app)/\(SHA256.hex(picture).prefix(2))/\(file)")
+            let second = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: second)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: second)
+            #expect(try await fixture.open(link, token: fixture.token("amy")).body == picture)
         }
 
         @Test func `a replaced photo is removed, unless another document has it`() async throws {

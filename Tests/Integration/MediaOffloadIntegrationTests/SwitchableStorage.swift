@@ -39,6 +39,11 @@ final class SwitchableStorage: ObjectStorage {
         return try await storage.get(key)
     }
 
+    func contains(_ key: String) async throws -> Bool {
+        try refuseIfAway()
+        return try await storage.contains(key)
+    }
+
     func delete(_ key: String) async throws {
         try refuseIfAway()
         try await storage.delete(key)

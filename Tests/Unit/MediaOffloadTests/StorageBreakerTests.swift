@@ -12,6 +12,7 @@ struct StorageBreakerTests {
         func check() async throws { try fail() }
         func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws { try fail() }
         func get(_ key: String) async throws -> [UInt8]? { nil }
+        func contains(_ key: String) async throws -> Bool { false }
         func delete(_ key: String) async throws { try fail() }
         func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
     }

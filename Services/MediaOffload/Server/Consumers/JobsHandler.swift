@@ -22,12 +22,9 @@ struct JobsHandler: EventHandler {
                 throw MediaOffloadError(code: .unknownApp, message: "the app \(job.app) isn't loaded")
             }
             // A field that is no longer a media field keeps its link, and the link keeps its bytes.
-            guard
-                let field = app.definition.media.first(where: {
-                    $0.namespace == job.namespace && $0.field.hasSameBytes(as: job.path)
-                })
-            else { continue }
-            try await mover.settle(field, for: job)
+            let fields = app.definition.media.filter { $0.namespace == job.namespace }
+            guard let field = fields.first(where: { $0.field.hasSameBytes(as: job.path) }) else { continue }
+            try await mover.settle(field, of: fields, for: job)
         }
         try await table.done(events.map(\.payload))
     }
@@ -59,6 +56,9 @@ struct JobsHandler: EventHandler {
                     "app": "\(job.app)", "document": "\(job.subject)", "media.field": "\(job.path)",
                     "error": "\(letter.error)",
                 ])
+        }
+        if let app = apps.app(job.app) {
+            try await mover.giveUp(job, of: app.definition.media.filter { $0.namespace == job.namespace })
         }
         try await table.done([job])
     }

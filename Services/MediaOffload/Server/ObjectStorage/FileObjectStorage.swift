@@ -22,14 +22,22 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
+    func contains(_ key: String) async throws -> Bool {
+        let path = path(key)
+        return try await onDisk { try exists(path) }
+    }
+
+    private func exists(_ path: String) throws -> Bool {
+        if access(path, F_OK) == 0 { return true }
+        // Without the directory it is unknown whether the object exists.
+        if errno == ENOENT, access(directory, F_OK) == 0 { return false }
+        throw Self.error("read", path)
+    }
+
     func get(_ key: String) async throws -> [UInt8]? {
         let path = path(key)
         return try await onDisk {
-            guard access(path, F_OK) == 0 else {
-                // Without the directory it is unknown whether the object exists.
-                if errno == ENOENT, access(directory, F_OK) == 0 { return nil }
-                throw Self.error("read", path)
-            }
+            guard try exists(path) else { return nil }
             do {
                 return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
             } catch {

@@ -10,6 +10,8 @@ protocol ObjectStorage: Sendable {
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws
     /// - Returns: `nil` when there is no such object.
     func get(_ key: String) async throws -> [UInt8]?
+    /// Whether there is such an object.
+    func contains(_ key: String) async throws -> Bool
     /// Removes an object; a missing object is not an error.
     func delete(_ key: String) async throws
     /// A URL with which the object can be read for `lifetime` without further authorization; `nil` when the storage doesn't support

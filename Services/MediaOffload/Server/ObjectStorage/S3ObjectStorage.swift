@@ -44,6 +44,13 @@ struct S3ObjectStorage: ObjectStorage {
         return answer.body
     }
 
+    func contains(_ key: String) async throws -> Bool {
+        let answer = try await send("HEAD", key: key)
+        if answer.status == 404 { return false }
+        try Self.require(answer, "HEAD \(key)")
+        return true
+    }
+
     func delete(_ key: String) async throws {
         let answer = try await send("DELETE", key: key)
         if answer.status != 404 { try Self.require(answer, "DELETE \(key)") }

@@ -61,6 +61,8 @@ final class StorageBreaker: ObjectStorage {
 
     func get(_ key: String) async throws -> [UInt8]? { try await watching { try await $0.get(key) } }
 
+    func contains(_ key: String) async throws -> Bool { try await watching { try await $0.contains(key) } }
+
     func delete(_ key: String) async throws { try await watching { try await $0.delete(key) } }
 
     func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? {

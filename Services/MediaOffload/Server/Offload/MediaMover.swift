@@ -24,20 +24,41 @@ struct MediaMover: Sendable {
     /// The number of attempts for a document that concurrent writers keep changing.
     private static let attempts = 5
 
-    func settle(_ field: MediaField, for job: MediaJob) async throws {
-        let collection = store.collection(job.namespace.collection, database: job.namespace.database, app: job.app)
-        var document: Document?
+    /// - Parameter fields: All media fields of the document, `field` included.
+    func settle(_ field: MediaField, of fields: [MediaField], for job: MediaJob) async throws {
+        let collection = collection(of: job)
         for attempt in 1... {
-            document = try await collection.findOne(["_id": job.documentKey])
-            guard let found = document, let binary = field.binary(in: found) else { break }
+            guard let found = try await collection.findOne(["_id": job.documentKey]),
+                let binary = field.binary(in: found)
+            else { break }
             guard attempt <= Self.attempts else {
                 throw MediaOffloadError(code: .superseded, message: "others keep writing \(job.subject)")
             }
             try await offload(binary, of: found, field, for: job, in: collection)
         }
-        try await table.keep(only: job.place.digest(of: field.link(in: document)), for: job)
+        try await keepLinks(of: fields, for: job)
         try await announceLinks(of: job.place)
         try await removeGarbage(of: job.place)
+    }
+
+    /// Gives up a job that can't be done: what was stored for it is removed.
+    func giveUp(_ job: MediaJob, of fields: [MediaField]) async throws {
+        try await keepLinks(of: fields, for: job)
+        try await removeGarbage(of: job.place)
+    }
+
+    private func collection(of job: MediaJob) -> DocumentCollection {
+        store.collection(job.namespace.collection, database: job.namespace.database, app: job.app)
+    }
+
+    private func keepLinks(of fields: [MediaField], for job: MediaJob) async throws {
+        let collection = collection(of: job)
+        let document = try await collection.findOne(["_id": job.documentKey])
+        // After the links: a later document under this `_id` has another number than the references to its predecessor's.
+        let insertion = try await collection.insertionNumber(of: job.documentKey)
+        // A link may be in another of the document's fields than the one that the bytes came from.
+        let digests = fields.compactMap { job.place.digest(of: $0.link(in: document)) }
+        try await table.keep(only: digests, insertion: insertion, for: job)
     }
 
     private func offload(
@@ -48,7 +69,9 @@ struct MediaMover: Sendable {
         let digest = SHA256.hex(binary.bytes)
         let object = try await table.reserve(
             digest, size: binary.bytes.count, contentType: ContentType.sniff(binary.bytes), for: job)
-        if !object.isStored {
+        // What the store has lost would otherwise be taken for stored for ever.
+        let isThere = object.isStored ? try await storage.contains(object.key) : false
+        if !isThere {
             try await storage.put(object.key, binary.bytes, contentType: object.contentType)
             try await table.stored(object)
         }
@@ -63,7 +86,9 @@ struct MediaMover: Sendable {
         let result = try await collection.updateOne(
             filter, .document(["$set": .document(set), "$unset": [field.field: ""]])
         ) { transaction in
-            try await table.link(digest, object, for: job, in: transaction)
+            let insertion = try await collection.insertionNumber(of: job.documentKey, in: transaction)
+            // Without a document there is no link: the next attempt finds out.
+            try await table.link(digest, object, insertion: insertion ?? 0, for: job, in: transaction)
         }
         guard result.modifiedCount > 0 else { return }  // written meanwhile: the next attempt reads it again
         MediaOffloadMetrics.offloaded.increment()

@@ -50,9 +50,9 @@ struct MediaRoute: Sendable {
         // An `img` element has to put the token into the URL.
         let user = try request.caller(of: link.app, access: access, parameter: "baas_at")
         // The response doesn't distinguish what doesn't exist from what the user may not know about.
-        guard let partition = try await partition(of: link), !partition.isInternal,
+        guard let (partition, insertion) = try await document(of: link), !partition.isInternal,
             try await mayRead(partition, app: link.app, user: user),
-            let object = try await table.object(of: link)
+            let object = try await table.object(of: link, insertion: insertion)
         else {
             throw HTTPError(404, code: "MediaNotFound", "no document that the user may read refers to this")
         }
@@ -95,8 +95,8 @@ struct MediaRoute: Sendable {
         }
     }
 
-    /// The partition of the document, if one of its media fields has this link now.
-    private func partition(of link: MediaLink) async throws -> Partition? {
+    /// The partition of the document and its insertion number, if one of its media fields has this link now.
+    private func document(of link: MediaLink) async throws -> (partition: Partition, insertion: Int64)? {
         let app = try apps.requested(link.app)
         let fields = app.definition.media.filter { $0.namespace == link.namespace }
         guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(idText: link.id) else { return nil }
@@ -105,16 +105,17 @@ struct MediaRoute: Sendable {
         // Not the whole document, since it may still have another binary.
         var projection = Document()
         for path in fields.map(\.linkField) + (key.map { [$0] } ?? []) { projection[path] = 1 }
-        let document = try await store.collection(
-            link.namespace.collection, database: link.namespace.database, app: link.app
-        ).findOne(["_id": id], options: FindOptions(projection: projection))
-        guard let document,
+        let collection = store.collection(
+            link.namespace.collection, database: link.namespace.database, app: link.app)
+        guard let document = try await collection.findOne(["_id": id], options: FindOptions(projection: projection)),
+            // After the document: a later one under this `_id` has another number than the references to its predecessor.
+            let insertion = try await collection.insertionNumber(of: id),
             fields.contains(where: { field in
                 let place = MediaPlace(app: link.app, namespace: link.namespace, documentKey: id, path: field.field)
                 return place.digest(of: field.link(in: document)) == link.digest
             })
         else { return nil }
-        return storage.partition(of: document, in: link.namespace, id: link.id)
+        return (storage.partition(of: document, in: link.namespace, id: link.id), insertion)
     }
 
     private static func isTransient(_ error: any Error) -> Bool {

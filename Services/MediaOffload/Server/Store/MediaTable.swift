@@ -47,22 +47,25 @@ struct MediaTable: Sendable {
     }
 
     /// Called in the transaction that writes the link: ensures that its object exists and isn't removed.
+    /// - Parameter insertion: The document's insertion number.
     /// - Throws: `superseded` when the object was removed meanwhile; then nothing must be committed.
     func link(
-        _ digest: String, _ object: Object, for job: MediaJob, in transaction: PostgresTransaction
+        _ digest: String, _ object: Object, insertion: Int64, for job: MediaJob, in transaction: PostgresTransaction
     ) async throws {
         let rows = try await transaction.query(
             """
             with object as (
                 select from partita.media_objects where app = $1 and digest = $6 and object = $9 and is_stored for share)
-            insert into partita.media_references (app, database, collection, _id, path, digest, partition, revision, state)
-            select $1, $2, $3, $4, $5, $6, $7, $8, 'linked' from object
-            on conflict (app, database, collection, _id, path, digest) do update set
-                partition = excluded.partition, revision = excluded.revision, state = excluded.state
+            insert into partita.media_references
+                (app, database, collection, _id, path, digest, partition, revision, state, insertion)
+            select $1, $2, $3, $4, $5, $6, $7, $8, 'linked', $10::bigint from object
+            on conflict (app, database, collection, _id, path, digest) do update set partition = excluded.partition,
+                revision = excluded.revision, state = excluded.state, insertion = excluded.insertion
             returning digest
             """,
             job.place.parameters + [
                 .text(digest), .text(job.partition.text), .text(job.revision.description), .text(object.key),
+                .int(insertion),
             ])
         guard rows.isEmpty else { return }
         throw MediaOffloadError(code: .superseded, message: "the object \(object.key) was removed meanwhile")
@@ -70,22 +73,31 @@ struct MediaTable: Sendable {
 
     // MARK: Removing
 
-    /// Deletes the references of a place except for one digest. Objects without any other reference become garbage.
-    /// - Parameter digest: The digest that the document's link refers to now; `nil` when it has no link.
-    func keep(only digest: String?, for job: MediaJob) async throws {
+    /// Deletes the references of a document except for those of its links; of its other fields only those whose link was written, since
+    /// the others are being moved. Objects without any other reference become garbage.
+    /// - Parameters:
+    ///   - digests: The digests that the document's links refer to now.
+    ///   - insertion: The document's insertion number; `nil` when there is none.
+    func keep(only digests: [String], insertion: Int64?, for job: MediaJob) async throws {
         let place = job.place.parameters
         try await client.withTransaction { transaction in
             let forgotten = try await transaction.query(
                 """
                 delete from partita.media_references
-                where app = $1 and database = $2 and collection = $3 and _id = $4 and path = $5
-                    and ($6::text is null or digest <> $6)
+                where app = $1 and database = $2 and collection = $3 and _id = $4
+                    and (path = $5 or state <> 'reserved')
+                    and not (digest = any($6::text[]) and coalesce(insertion = $7::bigint, $8::boolean))
                 returning digest
-                """, place + [PostgresValue(digest)]
+                """,
+                place + [
+                    .textArray(digests), insertion.map { .int($0) } ?? .null,
+                    // A row of an earlier version stays when nothing was removed.
+                    .bool(job.kind != .remove),
+                ]
             ).decode(String.self)
             // In a fixed order, so that two concurrent removals can't deadlock. The lock is taken before the references are read: a
             // concurrent reservation of the object is either seen, or waits and creates a new object.
-            for digest in forgotten.sorted() {
+            for digest in Set(forgotten).sorted() {
                 _ = try await transaction.query(
                     "select from partita.media_objects where app = $1 and digest = $2 for update",
                     [.text(job.app), .text(digest)])
@@ -162,18 +174,20 @@ struct MediaTable: Sendable {
     // MARK: Opening
 
     /// The object that a link refers to, if this service has recorded the document's reference; a link that a client made up has
-    /// none.
-    func object(of link: MediaLink) async throws -> Object? {
+    /// none, nor has one that was written into a later document under the same `_id`.
+    /// - Parameter insertion: The document's insertion number.
+    func object(of link: MediaLink, insertion: Int64) async throws -> Object? {
         let rows = try await client.query(
             """
             select object, content_type, is_stored from partita.media_objects o
             where app = $1 and digest = $5 and is_stored and exists (
                 select from partita.media_references r
-                where r.app = $1 and database = $2 and collection = $3 and _id = $4 and r.digest = $5)
+                where r.app = $1 and database = $2 and collection = $3 and _id = $4 and r.digest = $5
+                    and coalesce(insertion = $6, true))
             """,
             [
                 .text(link.app), .text(link.namespace.database), .text(link.namespace.collection), .text(link.id),
-                .text(link.digest),
+                .text(link.digest), .int(insertion),
             ])
         return try rows.first.map { row in
             let (key, type, isStored) = try row.decode((String, String, Bool).self)
