@@ -57,6 +57,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case developmentMode = "development-mode"
         /// `--sync-by` names a field by which the app's permissions can't be kept.
         case syncByInvalid = "sync-by-invalid"
+        /// Media whose links nobody could open.
+        case mediaUnreachable = "media-unreachable"
         case matchInvalid = "match-invalid"
         case scheduleInvalid = "schedule-invalid"
         case endpointNotServed = "endpoint-not-served"

@@ -326,11 +326,22 @@ struct DefinitionCheck {
                 .collectionUnknown, file: "partita.json", pointer: "/presence/collection",
                 "the app has no collection \(presence.database).\(presence.collection)")
         }
-        for (index, media) in definition.media.enumerated()
-        where definition.collection(media.collection, database: media.database) == nil {
+        for (index, media) in definition.media.enumerated() {
+            let pointer = "/media/\(index)/collection"
+            guard let collection = definition.collection(media.collection, database: media.database) else {
+                log.add(
+                    .collectionUnknown, file: "partita.json", pointer: pointer,
+                    "the app has no collection \(media.database).\(media.collection)")
+                continue
+            }
+            let verdict = definition.syncVerdict(of: collection)
+            if verdict == .synced { continue }
+            // Sync that is off for a while refuses no deployment.
             log.add(
-                .collectionUnknown, file: "partita.json", pointer: "/media/\(index)/collection",
-                "the app has no collection \(media.database).\(media.collection)")
+                .mediaUnreachable, severity: definition.sync?.isEnabled == false ? .warning : .error,
+                file: "partita.json", pointer: pointer,
+                "nobody can open the links of \(media.database).\(media.collection): they open for users who may read the document's partition, and the collection is \(verdict)"
+            )
         }
     }
 

@@ -242,6 +242,20 @@ import Testing
         #expect(problems.contains { $0.code == code && $0.file == path }, "\(problems)")
     }
 
+    @Test func `media of a collection that doesn't sync are refused, of one whose sync is off named`() {
+        var files = AppFixture.files
+        files.texts["data_sources/mongodb-atlas/Other/Log/rules.json"] = #"{"roles": []}"#
+        files.texts["partita.json"] = """
+            {"media": [{"database": "Other", "collection": "Log", "field": "a", "linkField": "b"}]}
+            """
+        func severity() -> DefinitionProblem.Severity? {
+            AppDefinition.inspect(files).problems.first { $0.code == .mediaUnreachable }?.severity
+        }
+        #expect(severity() == .error)
+        files.texts["sync/config.json"] = files.texts["sync/config.json"]?.replacing("enabled", with: "disabled")
+        #expect(severity() == .warning)
+    }
+
     @Test func `all problems are reported at once`() {
         var files = AppFixture.files
         files.texts["functions/greet.js"] = nil
