@@ -52,7 +52,8 @@ extension AppDeployments {
     }
 
     /// Publishes a dead letter's event again under its own id, after the record that it was handled is deleted. The dead letter is
-    /// marked as replayed only when the broker has the event: if anything fails before, it can be replayed again.
+    /// marked as replayed only when the broker has the event: if anything fails before, it can be replayed again. Whoever replays it at
+    /// the same time publishes the event, too, which then is run once.
     ///
     /// - Parameter recording: writes a record of the act before it has an effect.
     /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`, `deadLetterKind`.
@@ -69,9 +70,18 @@ extension AppDeployments {
         }
         let change = try ChangeEvent(event)
         try await client.withTransaction { transaction in
-            try await transaction.execute(
-                "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
-                [.text("\(row.app)/\(row.trigger)/\(row.event)")])
+            let begun = try await transaction.query(
+                """
+                update partita.trigger_failures set replay_begun_at = now()
+                where id = $1 and replay_begun_at is null returning id
+                """, [.int(number)])
+            // Only once: somebody who replays it at the same time, or after an attempt that was cut, mustn't let a run begin again that
+            // has ended meanwhile.
+            if !begun.isEmpty {
+                try await transaction.execute(
+                    "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
+                    [.text("\(row.app)/\(row.trigger)/\(row.event)")])
+            }
             try await recording(transaction)
         }
         try await send { producer in _ = try await producer.send(DocumentChangesEvent.change(change)) }

@@ -11,5 +11,6 @@ enum TriggerWorkersMigrations {
             (4, "presence-unwritten", PackageResources._004_presence_unwritten_sql),
             (5, "missed-events", PackageResources._005_missed_events_sql),
             (6, "journal-writes", PackageResources._006_journal_writes_sql),
+            (7, "replays", PackageResources._007_replays_sql),
         ])
 }
