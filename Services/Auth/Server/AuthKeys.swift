@@ -14,7 +14,16 @@ public enum AuthKeys {
     ).optional
     static let adminToken = ConfigurationKey<String>.string(
         "admin.token", isSecret: true,
-        "A token of the administration API with the role users, for all apps; `partita admin-tokens create` makes others."
+        "A token of the administration API with the role users, for all apps; `partita admin-tokens create` makes others.",
+        problem: { token in
+            if token.isEmpty { return nil }
+            if AdminTokens.isStored(token) {
+                return
+                    "must not be a token that `partita admin-tokens create` made, since its revocation wouldn't count;"
+                    + " if it is set for the tool's calls, unset it for the service"
+            }
+            return token.utf8.count < 16 ? "must have at least 16 bytes" : nil
+        }
     ).optional
     static let adminAPI = ConfigurationKey<Bool>.bool(
         "admin.api", default: true, "Serves the administration API; without it, only the tool on Postgres administers.")

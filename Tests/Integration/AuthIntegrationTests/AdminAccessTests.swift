@@ -3,6 +3,7 @@ import EventStream
 import EventTopics
 import Foundation
 import HTTPServer
+import ServiceBootstrap
 import TestSupport
 import Testing
 
@@ -16,6 +17,24 @@ import Testing
 
     private func token(_ roles: AdminRole..., app: String? = nil, days: Int? = nil) async throws -> String {
         try await tokens().make(named: "of a test", roles: Set(roles), app: app, days: days)
+    }
+
+    @Test func `a configured token is long, and none that can be revoked`() async throws {
+        func problem(_ text: String) -> String? {
+            do {
+                let keys = AuthServer.main.allKeys.filter { $0.name == "admin.token" }
+                _ = try Configuration(keys: keys, fileValues: ["admin.token": text])
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(problem("123456789012345")?.contains("at least 16 bytes") == true)
+        #expect(problem("1234567890123456") == nil)
+        #expect(problem("") == nil)
+        let stored = try await token(.readOnly)
+        #expect(problem(stored)?.contains("partita admin-tokens create") == true)
+        #expect(problem(stored)?.contains(stored) == false)
     }
 
     private func id(_ token: String) -> String { String(token.split(separator: "_")[1]) }

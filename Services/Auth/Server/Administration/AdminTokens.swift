@@ -65,12 +65,20 @@ public struct AdminTokens: Sendable {
 
     /// The row of a token that a caller shows, whatever its state; `nil` for anything else.
     func find(_ token: String) async throws -> AdminTokenRow? {
-        let parts = token.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, parts[0] == Self.prefix, ObjectId(hexString: parts[1]) != nil else { return nil }
+        guard let (id, secret) = Self.parts(of: token) else { return nil }
         // The id is no secret: finding it may take another time than not finding it.
-        guard let row = try await tables.adminToken(parts[1]), Sodium.areEqual(row.hash, Sodium.digest(parts[2])) else {
+        guard let row = try await tables.adminToken(id), Sodium.areEqual(row.hash, Sodium.digest(secret)) else {
             return nil
         }
         return row
+    }
+
+    /// Whether a text has the form of the tokens that are stored.
+    static func isStored(_ token: String) -> Bool { parts(of: token) != nil }
+
+    private static func parts(of token: String) -> (id: String, secret: String)? {
+        let parts = token.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, parts[0] == Self.prefix, ObjectId(hexString: parts[1]) != nil else { return nil }
+        return (parts[1], parts[2])
     }
 }
