@@ -35,13 +35,17 @@ extension AppDeployments {
         text.title("\(user) and \(partition), by version \(deployed.version) of \(app)")
         let (claims, source) = try await claims(of: user, partition: partition, app: app)
         text.add("user", ["profile": .string(source)], "the user's profile: \(source)")
-        if try await isShutOut(user, app: app) {
+        let isShutOut = try await isShutOut(user, app: app)
+        if isShutOut {
             text.add("shutOut", ["shutOut": true], "the account is deleted or disabled: nothing may be opened")
+        } else if try await !exists(user, app: app) {
+            text.add("user", ["exists": false], "the app has no such user")
         }
         let profile = try await RuleUser(claims: claims, id: user)
             .withPresentCustomData(of: deployed.definition, in: store(deployed.definition))
         let rules = try await explainRules(deployed, sync, profile, Partition(text: partition), &text)
-        try await explainGrant(app, user, partition, version: deployed.version, expected: rules, &text)
+        try await explainGrant(
+            app, user, partition, version: deployed.version, expected: isShutOut ? "none" : rules, &text)
         try await explainDevices(app, user, partition, &text)
         if let document { try await explainDocument(document, deployed.definition, partition, &text) }
         return AccessExplanation(document: text.document, lines: text.lines)
@@ -59,12 +63,21 @@ extension AppDeployments {
                 """, [.text(app), .text(user), .text(partition)]
             ).decode((String, String, String).self) : []
         guard let (claims, asked, at) = rows.first else {
-            return ([:], "not known, since the user has opened no partition; only the id is used")
+            return (
+                [:], "not known, since the user has opened no partition or is shut out; only the id is used"
+            )
         }
         let place = asked.hasSameBytes(as: partition) ? "it" : asked
         return (
             try ExtendedJSON.parseDocument(claims), "as the access token had it when \(place) was asked for, \(at) UTC"
         )
+    }
+
+    private func exists(_ user: String, app: String) async throws -> Bool {
+        guard try await hasTable("auth_users") else { return true }
+        return try await !client.query(
+            "select from partita.auth_users where app = $1 and id = $2", [.text(app), .text(user)]
+        ).isEmpty
     }
 
     private func isShutOut(_ user: String, app: String) async throws -> Bool {

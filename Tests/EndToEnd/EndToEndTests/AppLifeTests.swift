@@ -243,6 +243,16 @@ extension EndToEnd {
                 system, ["app", "explain", "--app", "rchat", "--user", "nobody", "--partition", "user=nobody"])
             #expect(explained.output.contains("the rules say now: "), "\(explained.output)")
             #expect(explained.output.contains("no grant: "), "\(explained.output)")
+            #expect(explained.output.contains("the app has no such user"), "\(explained.output)")
+
+            let user = try await TestDevice.register("explained", on: system).session.userId
+            let open = ["app", "explain", "--app", "rchat", "--user", user, "--partition", "user=\(user)"]
+            #expect(try await !Self.partita(system, open).output.contains("no such user"))
+            _ = try await Self.partita(system, ["users", "disable", user, "--app", "rchat"])
+            try await eventually("permissions has decided, and nothing differs", within: .seconds(20)) {
+                let shutOut = try await Self.partita(system, open).output
+                return shutOut.contains("the account is deleted or disabled") && !shutOut.contains("it differs")
+            }
         }
 
         @Test func `an app is removed only on purpose, and with its documents only when that is said`() async throws {
