@@ -27,6 +27,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     private let source: any GapSource
     private let client: PostgresClient
     private let logger: Logger
+    private let recording = Locked(FailureChanges())
     private let repaired: Counter
     private let behind: Gauge
 
@@ -230,10 +231,16 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     private func recordNow() async {
-        do { try await recorder.flush() } catch {
+        do {
+            try await recorder.flush()
+            if recording.withLock({ $0.recovered() }) { logger.notice("handled changes are recorded again") }
+        } catch {
             // They stay in memory. If this process ends before they are written, they are handled again, which has no effect
             // either.
-            logger.warning("handled changes could not be recorded", metadata: ["error": "\(error)"])
+            let isNew = recording.withLock { $0.isNew("\(error)") }
+            logger.log(
+                level: isNew ? .warning : .debug, "handled changes could not be recorded",
+                metadata: ["error": "\(error)"])
         }
     }
 }

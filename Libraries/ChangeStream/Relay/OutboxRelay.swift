@@ -142,21 +142,25 @@ public final class OutboxRelay: Service {
 
     /// Runs `work` repeatedly; if it fails, it is retried at the next time.
     private func every(_ interval: Duration, _ work: @Sendable () async throws -> Void) async {
+        var failures = FailureChanges()
         while !Task.isCancelled {
-            await attempt(work)
+            await attempt(&failures, work)
             // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: interval)
         }
     }
 
-    private func attempt(_ work: @Sendable () async throws -> Void) async {
+    private func attempt(_ failures: inout FailureChanges, _ work: @Sendable () async throws -> Void) async {
         do {
             try await work()
+            if failures.recovered() { logger.notice("the relay works again") }
         } catch is CancellationError {
             // The caller ends.
         } catch {
             metrics.failures.increment()
-            logger.warning("relay failed, tries again", metadata: ["error": "\(error)"])
+            logger.log(
+                level: failures.isNew("\(error)") ? .warning : .debug, "relay failed, tries again",
+                metadata: ["error": "\(error)"])
         }
     }
 
@@ -297,7 +301,8 @@ public final class OutboxRelay: Service {
 
     /// Marks changes as published, those of many rounds together. Ends when the task is cancelled.
     private func markPublished() async {
-        while (try? await marking.ring()) != nil { await attempt { try await mark() } }
+        var failures = FailureChanges()
+        while (try? await marking.ring()) != nil { await attempt(&failures) { try await mark() } }
     }
 
     /// - Returns: the rows to publish, and the partitions that may have more.

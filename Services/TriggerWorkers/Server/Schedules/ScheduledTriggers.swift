@@ -1,6 +1,7 @@
 import AppDefinition
 import AppRegistry
 import DocumentModel
+import EventLoop
 import Lifecycle
 import Logging
 
@@ -12,6 +13,15 @@ struct ScheduledTriggers: Service {
     let runner: TriggerRunner
     let clock: WallClock
     let logger: Logger
+    private let failures = Locked(FailureChanges())
+
+    init(apps: AppDirectory, table: ScheduleTable, runner: TriggerRunner, clock: WallClock, logger: Logger) {
+        self.apps = apps
+        self.table = table
+        self.runner = runner
+        self.clock = clock
+        self.logger = logger
+    }
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
@@ -40,8 +50,10 @@ struct ScheduledTriggers: Service {
                 }
             }
             runs += try await table.adopt()
+            if failures.withLock({ $0.recovered() }) { logger.notice("schedules go on") }
         } catch {
-            logger.warning("schedules wait", metadata: ["error": "\(error)"])
+            let isNew = failures.withLock { $0.isNew("\(error)") }
+            logger.log(level: isNew ? .warning : .debug, "schedules wait", metadata: ["error": "\(error)"])
         }
         return runs
     }
