@@ -47,6 +47,10 @@ struct Tool: Sendable {
             let reason = message.split(separator: "\n").first ?? ""
             throw ToolError(
                 "Postgres can't be reached at \(configuration.postgresPlace): \(reason). Is the system running?")
+        } catch let error as PostgresError where error.sqlstate == "25006" {
+            throw ToolError(
+                "Postgres at \(configuration.postgresPlace) only reads: it is a standby, or default_transaction_read_only is on. The tool writes its part of the audit log and needs the primary"
+            )
         } catch let error as PostgresError {
             // Anyone who can connect to Postgres may read its messages.
             throw ToolError("Postgres refused the statement: \(error.message) (\(error.sqlstate ?? "no SQLSTATE"))")

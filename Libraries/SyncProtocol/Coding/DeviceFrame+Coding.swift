@@ -107,7 +107,7 @@ extension DeviceFrame.PresenceUpdate {
         }
         self.init(
             state: try fields.name("state"), data: data,
-            watch: fields.has("watch") ? try fields.strings("watch") : nil)
+            watch: fields.has("watch") ? try fields.names("watch") : nil)
     }
 
     fileprivate func write(to writer: inout FrameWriter) {

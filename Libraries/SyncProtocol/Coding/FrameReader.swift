@@ -105,6 +105,15 @@ struct FrameReader {
         return strings
     }
 
+    /// The names in an array.
+    func names(_ name: String) throws(SyncProtocolError) -> [String] {
+        let names = try strings(name)
+        for text in names where text.isEmpty || text.utf8.count > 256 {
+            throw wrong(name, "an array of names of 1 to 256 bytes")
+        }
+        return names
+    }
+
     /// The objects of an array, each parsed by `read`.
     func objects<T>(
         _ name: String, _ read: (FrameReader) throws(SyncProtocolError) -> T

@@ -54,6 +54,16 @@ struct BadFrameTests {
         #expect(error?.code == .badFrame)
     }
 
+    @Test(arguments: ["", String(repeating: "x", count: 257)])
+    func `a user to watch has a name`(_ name: String) throws {
+        func frame(_ name: String) -> [UInt8] {
+            Array(#"{"type":"presence","state":"on","watch":["u","\#(name)"]}"#.utf8)
+        }
+        let error = #expect(throws: SyncProtocolError.self) { try DeviceFrame(frame(name)) }
+        #expect(error?.code == .badFrame)
+        _ = try DeviceFrame(frame(String(repeating: "x", count: 256)))
+    }
+
     @Test func `versions in an upload must increase`() {
         let delete = #"[{"op":"delete","collection":"c","_id":1}]"#
         let changeset = #"{"version":4,"clock":"1.0","operations":\#(delete)}"#

@@ -1,3 +1,4 @@
+import ChildProcesses
 import DocumentModel
 import EventLoop
 import Foundation
@@ -49,6 +50,9 @@ extension EndToEnd {
             raw.send(.ping)
             try await raw.wait("a pong of the same connection") { if case .pong = $0 { true } else { false } }
             #expect(!raw.isClosed)
+            let check = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["check", "--app", "rchat", "--data", system.directory])
+            #expect(!check.status.isSuccess && check.output.contains("only reads"), "\(check.output)")
 
             try await setReadOnly(false, system)
             try await eventually("what was written meanwhile is acknowledged", within: .seconds(40)) {

@@ -94,6 +94,12 @@ import Testing
         try await eventually("the document has it") {
             try await users.findOne(["_id": "hal"])?["presence"]?.stringValue == "On-Line"
         }
+        // A document that takes its place while he is online is told, too.
+        try await users.deleteOne(["_id": "hal"])
+        _ = try await users.insertOne(["_id": "hal"])
+        try await eventually("the new document has it") {
+            try await users.findOne(["_id": "hal"])?["presence"]?.stringValue == "On-Line"
+        }
         try await fixture.events.send(flip("hal", 1001, online: false))
         try await eventually("and the next one") {
             try await users.findOne(["_id": "hal"])?["presence"]?.stringValue == "Off-Line"

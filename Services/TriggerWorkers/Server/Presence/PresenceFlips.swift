@@ -43,13 +43,13 @@ struct PresenceFlips: Sendable {
                 ])
         }
 
-        /// Marks a recorded flip as written; returns a row if it was still unwritten.
-        var settlement: PostgresStatement {
+        /// Marks a recorded flip as written; returns a row if it is still the newest, and was unwritten unless it is to be written again.
+        func settlement(again: Bool = false) -> PostgresStatement {
             PostgresStatement(
                 """
                 update partita.presence_written set is_unwritten = false
-                where app = $1 and user_id = $2 and version = $3 and is_unwritten returning version
-                """, [.text(app), .text(user), .int(version)])
+                where app = $1 and user_id = $2 and version = $3 and (is_unwritten or $4) returning version
+                """, [.text(app), .text(user), .int(version), .bool(again)])
         }
     }
 
@@ -69,22 +69,25 @@ struct PresenceFlips: Sendable {
         TriggerMetrics.presenceWithoutDocument.increment()
         guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty else { return }
         // The change of a document that was created meanwhile may have been handled before the flip was recorded.
-        _ = try await write(flip, to: field, counting: flip.settlement)
+        _ = try await write(flip, to: field, counting: flip.settlement())
     }
 
-    /// Writes the recorded flip of the user whose document this change has created.
+    /// Writes the recorded flip of the user whose document this change has created. A document that is inserted while the user is
+    /// online gets the flip that a former one had, too.
     func write(forDocumentOf change: ChangeEvent) async throws {
         guard let field = apps.app(change.app)?.definition.presence, field.isMade(by: change),
             let document = change.fullDocument, let user = document.value(at: Path(field.userField))?.stringValue
         else { return }
+        let lacksFlip =
+            change.operationType == .insert && document.value(at: Path(field.field))?.stringValue != field.online
         let rows = try await client.query(
             """
             select version, online_device, last_seen from partita.presence_written
-            where app = $1 and user_id = $2 and is_unwritten
-            """, [.text(change.app), .text(user)])
+            where app = $1 and user_id = $2 and (is_unwritten or $3 and online_device is not null)
+            """, [.text(change.app), .text(user), .bool(lacksFlip)])
         for (version, device, lastSeen) in try rows.decode((Int64, String?, Int64).self) {
             let flip = Flip(app: change.app, user: user, version: version, device: device, lastSeen: lastSeen)
-            _ = try await write(flip, to: field, counting: flip.settlement)
+            _ = try await write(flip, to: field, counting: flip.settlement(again: lacksFlip))
         }
     }
 
