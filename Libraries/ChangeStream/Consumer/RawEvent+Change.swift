@@ -11,6 +11,11 @@ extension RawEvent<DocumentChangesEvent> {
         return type == DocumentChangesEvent.changedType || type == DocumentChangesEvent.largeType
     }
 
+    /// Whether it is a change with its documents.
+    public var isWholeChange: Bool {
+        message.headers[EventEnvelope.Header.type] == DocumentChangesEvent.changedType
+    }
+
     /// The revision of a change, from the event's id, which is its key, a slash and the revision; `nil` for any other message.
     public var revision: Revision? {
         guard let key = message.key, let id = message.headers.value(EventEnvelope.Header.id), id.starts(with: key),

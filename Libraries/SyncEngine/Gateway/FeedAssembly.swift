@@ -61,13 +61,18 @@ public struct FeedAssembly<Change: Sendable>: Sendable {
     /// - Parameter limit: The size in bytes up to which an unfinished commit is held, and up to which commits of this process wait.
     public init(limit: Int) { self.limit = limit }
 
+    /// Whether a change with this revision would make no frame, since it was taken before: it needn't be read.
+    public func hasTaken(_ revision: Revision) -> Bool {
+        revision.epoch == last.epoch && revision.number <= last.number
+    }
+
     /// Takes the next messages, in the order of the topic, and returns what frames can be made of.
     public mutating func take(_ messages: some Sequence<Message>) -> [Run] {
         var runs: [Run] = []
         for message in messages {
             switch message {
             case .change(let change, let revision, let size, let continues):
-                if revision.epoch == last.epoch, revision.number <= last.number { continue }
+                if hasTaken(revision) { continue }
                 if revision.epoch != last.epoch || revision.number != last.number + 1 {
                     release(&runs)
                     drop()

@@ -42,6 +42,21 @@ import Testing
         #expect(texts(runs) == ["0-1: 1", "3-5: 4 5"])
     }
 
+    @Test func `what was taken needn't be read again, also what this process has committed`() {
+        var assembly = Assembly(limit: 100)
+        let revision = { Revision(epoch: 1, number: $0) }
+        #expect(!assembly.hasTaken(revision(1)))
+        _ = assembly.take([change(1), change(2, continues: true)])
+        #expect(assembly.hasTaken(revision(2)) && !assembly.hasTaken(revision(3)))
+        _ = assembly.take([change(3)])
+        _ = own(4...6, to: &assembly)
+        #expect(assembly.hasTaken(revision(6)) && !assembly.hasTaken(revision(7)))
+        // Of others' commits before it nothing is known yet.
+        _ = own(9...9, to: &assembly)
+        #expect(!assembly.hasTaken(revision(7)) && !assembly.hasTaken(revision(9)))
+        #expect(!assembly.hasTaken(Revision(epoch: 2, number: 1)))
+    }
+
     @Test func `another epoch begins a run`() {
         var assembly = Assembly(limit: 100)
         let runs = assembly.take([change(1), change(2, epoch: 2)])

@@ -1,3 +1,4 @@
+import ChangeStream
 import DocumentModel
 import EventLoop
 import EventStream
@@ -35,6 +36,12 @@ final class ChangeFeed: Sendable {
         /// The revision up to which frames were delivered.
         var delivered = EpochHistory.beginning
 
+        /// Whether a message may make a frame. What this gateway has committed itself it has delivered already.
+        func wants(_ event: RawEvent<DocumentChangesEvent>) -> Bool {
+            guard event.isWholeChange, let revision = event.revision else { return true }
+            return !assembly.hasTaken(revision)
+        }
+
         mutating func make(
             _ take: (inout FeedAssembly<FeedChange>) -> [FeedAssembly<FeedChange>.Run]
         ) -> [FeedAssembly<FeedChange>.Run] { take(&assembly) }
@@ -64,12 +71,10 @@ final class ChangeFeed: Sendable {
         var batches: [[UInt8]: [FeedAssembly<FeedChange>.Message]] = [:]
         for event in events {
             let bytes = event.keyBytes
-            if batches[bytes] == nil {
-                guard listeners.withLock({ $0[bytes] != nil }) else { continue }
-                batches[bytes] = []
-            }
+            guard listeners.withLock({ $0[bytes]?.wants(event) ?? false }) else { continue }
             do {
-                batches[bytes]?.append(.init(try event.decoded().payload, size: event.message.value?.count ?? 0))
+                batches[bytes, default: []].append(
+                    .init(try event.decoded().payload, size: event.message.value?.count ?? 0))
             } catch {
                 // Subscriptions of the partition detect the gap at the next change, and read it from Postgres.
                 logger.error("a change can't be read", metadata: ["error": "\(error)"])
