@@ -76,7 +76,14 @@ extension DefinitionReader {
                     )
                 }
             }
-            hosting.attributes[ExactText(Self.plain(path))] = attributes
+            let plain = Self.plain(path)
+            hosting.attributes[ExactText(plain)] = attributes
+            // The stored form has no hosted files.
+            if !files.otherFiles.isEmpty, files.otherFiles[Hosting.folder + plain] == nil {
+                entry.problem(
+                    .fileMissing, severity: .warning, at: "path",
+                    "there is no file \(Hosting.folder)\(plain), so what is said of it has no effect")
+            }
         }
     }
 

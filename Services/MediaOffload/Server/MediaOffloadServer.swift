@@ -74,7 +74,8 @@ public enum MediaOffloadServer {
             sites: HostedSites(registry: engines.registry, apps: engines.apps),
             contents: HostedContents(registry: engines.registry))
         context.router.get(HostingRoute.template) { try await hosting.handle($0) }
-        context.readiness.add("object-store") { try await storage.check() }
+        // Not required: media wait, and hosted files are served without it.
+        context.readiness.add("object-store", isRequired: false) { try await storage.check() }
         // The store may be reachable but fail all writes, for example with a full disk.
         context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }
         return [

@@ -51,7 +51,9 @@ struct HostingTests {
                 """)
         #expect(
             inspection.problems.map { "\($0.severity.rawValue) \($0.code.rawValue) \($0.file) \($0.pointer)" } == [
-                "warning field-value hosting/metadata.json /0/attrs/1/name"
+                "warning field-value hosting/metadata.json /0/attrs/1/name",
+                "warning file-missing hosting/metadata.json /1/path",
+                "warning file-missing hosting/metadata.json /2/path",
             ])
         let hosting = try #require(inspection.definition.hosting)
         #expect(hosting.attributes["index.html"]?.header("Content-Type") == "text/x")
