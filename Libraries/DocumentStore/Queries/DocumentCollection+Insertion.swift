@@ -8,14 +8,26 @@ extension DocumentCollection {
     /// - Parameter transaction: Where to read; `nil` for a read of its own.
     /// - Returns: `nil` when there is no such document.
     public func insertionNumber(of id: Value, in transaction: PostgresTransaction? = nil) async throws -> Int64? {
-        guard let table = try await table(), let id = id.storableId else { return nil }
-        let sql = "select natural_order from \(table.name) where _id = $1"
-        let rows =
-            if let transaction {
-                try await transaction.query(sql, [.text(id)])
-            } else {
-                try await store.client.query(sql, [.text(id)])
-            }
-        return try rows.first?.decode(0)
+        guard let text = id.storableId else { return nil }
+        guard let transaction else { return try await insertionNumbers(of: [text])[ExactText(text)] }
+        guard let statement = try await insertionStatement([text]) else { return nil }
+        return try await transaction.query(statement.sql, statement.parameters).first?.decode(1)
+    }
+
+    /// The insertion numbers of the documents with these texts of `_id`s, as far as they exist.
+    public func insertionNumbers(of ids: [String]) async throws -> [ExactText: Int64] {
+        guard let statement = try await insertionStatement(ids) else { return [:] }
+        var numbers: [ExactText: Int64] = [:]
+        for row in try await store.client.query(statement.sql, statement.parameters) {
+            numbers[ExactText(try row.decode(0, as: String.self))] = try row.decode(1)
+        }
+        return numbers
+    }
+
+    /// `nil` for a collection without a table.
+    private func insertionStatement(_ ids: [String]) async throws -> PostgresStatement? {
+        guard let table = try await table() else { return nil }
+        return PostgresStatement(
+            "select _id, natural_order from \(table.name) where _id = any($1::text[])", [.textArray(ids)])
     }
 }

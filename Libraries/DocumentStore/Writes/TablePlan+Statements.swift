@@ -46,6 +46,8 @@ private struct TableWrites {
     private var updates = DocumentColumns()
     private var deletes = DocumentColumns()
     private var numbers = DocumentColumns()
+    /// The ids of documents that replace deleted ones, in the same rows.
+    private var reborn: [String] = []
 
     init(_ table: CollectionTable) { self.table = table }
 
@@ -59,6 +61,7 @@ private struct TableWrites {
             deletes.add(document, last: last, isLogged: isLogged, plan: plan)
             return isLogged
         }
+        if document.isInTable, document.isReborn { reborn.append(document.id) }
         if document.isFlushed {
             numbers.add(document, current: current, last: last, isLogged: false, plan: plan)
             return false
@@ -82,6 +85,12 @@ private struct TableWrites {
         if !inserts.isEmpty { statements.append(.init(table.insertStatement, names + inserts.writeParameters)) }
         if !numbers.isEmpty {
             statements.append(.init(table.numberStatement, [.text(table.app)] + numbers.numberParameters))
+        }
+        if !reborn.isEmpty {
+            statements.append(
+                .init(
+                    "update \(table.name) set natural_order = default where _id = any($1::text[])",
+                    [.textArray(reborn)]))
         }
         return statements
     }

@@ -97,6 +97,7 @@ public enum MediaOffloadServer {
                         logger: logger),
                     Outbox(
                         OverdueJobs(table: jobs), producer: engines.events, sweepInterval: .seconds(15), logger: logger),
+                    ReferenceNumbering(table: table, store: engines.store, apps: engines.apps, logger: logger),
                 ]
             }
         ]

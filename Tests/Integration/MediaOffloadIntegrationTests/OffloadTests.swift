@@ -162,6 +162,41 @@ extension MediaOffloadTests {
             #expect(try await fixture.open(link, token: fixture.token("eve")).status == 404)
         }
 
+        @Test func `a photo of an earlier version is bound to its document, and stays through a rename`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("earlier \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let id = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            try await fixture.settled(id)
+            let postgres = fixture.engines.postgres
+            func setNull() async throws {
+                try await postgres.execute(
+                    "update partita.media_references set insertion = null where _id = $1", [.text("s:\(id)")])
+            }
+            func number() async throws -> Int64? {
+                try await postgres.query(
+                    "select insertion from partita.media_references where _id = $1", [.text("s:\(id)")]
+                ).decode(Int64?.self).first ?? nil
+            }
+            let before = try await number()
+            try await setNull()
+            #expect(try await fixture.open(link, token: fixture.token("amy")).status == 200)
+            try await fixture.messages.updateOne(
+                ["_id": .string(id)], ["$rename": ["image.pictureURL": "file.url"]])
+            try await fixture.perform(try await fixture.job(.remove, of: id))
+            #expect(try await fixture.open(link, token: fixture.token("amy")).body == picture)
+
+            try await setNull()
+            let numbering = ReferenceNumbering(
+                table: MediaTable(client: postgres), store: fixture.engines.store, apps: fixture.engines.apps,
+                logger: Logger(label: "test"))
+            let run = Task { try await numbering.run() }
+            try await eventually("the reference has its number") { try await number() == before }
+            run.cancel()
+            try await run.value
+        }
+
         @Test func `a photo that its document's schema keeps in the document leaves nothing in the store`() async throws
         {
             let fixture = try await MediaFixture.shared()

@@ -40,6 +40,14 @@ public struct WorkingDocument: Sendable {
     public internal(set) var current: State?
     public internal(set) var changes: [Change] = []
 
+    /// Whether it was deleted and another document was inserted under its `_id`.
+    public var isReborn: Bool {
+        guard current != nil,
+            let deletion = changes.firstIndex(where: { $0.operation == .delete && $0.moved == nil })
+        else { return false }
+        return changes[deletion...].contains { $0.operation == .insert }
+    }
+
     init(_ namespace: ChangeEvent.Namespace, id: String, found: State?) {
         self.namespace = namespace
         self.id = id

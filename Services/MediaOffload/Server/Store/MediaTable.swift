@@ -86,14 +86,10 @@ struct MediaTable: Sendable {
                 delete from partita.media_references
                 where app = $1 and database = $2 and collection = $3 and _id = $4
                     and (path = $5 or state <> 'reserved')
-                    and not (digest = any($6::text[]) and coalesce(insertion = $7::bigint, $8::boolean))
+                    and not (digest = any($6::text[]) and coalesce(insertion = $7::bigint, true))
                 returning digest
                 """,
-                place + [
-                    .textArray(digests), insertion.map { .int($0) } ?? .null,
-                    // A row of an earlier version stays when nothing was removed.
-                    .bool(job.kind != .remove),
-                ]
+                place + [.textArray(digests), .int(insertion ?? 0)]
             ).decode(String.self)
             // In a fixed order, so that two concurrent removals can't deadlock. The lock is taken before the references are read: a
             // concurrent reservation of the object is either seen, or waits and creates a new object.
@@ -131,6 +127,38 @@ struct MediaTable: Sendable {
 
     func removed(_ key: String) async throws {
         try await client.execute("delete from partita.media_garbage where object = $1", [.text(key)])
+    }
+
+    // MARK: References of earlier versions
+
+    /// Some of the references that lack their documents' insertion numbers, by collection.
+    func unnumbered(limit: Int) async throws -> [(app: String, namespace: ChangeEvent.Namespace, ids: [String])] {
+        let rows = try await client.query(
+            """
+            select app, database, collection, array_agg(distinct _id) from (
+                select app, database, collection, _id from partita.media_references where insertion is null limit $1) r
+            group by app, database, collection
+            """, [.int(Int64(limit))])
+        return try rows.map { row in
+            let (app, database, collection, ids) = try row.decode((String, String, String, [String]).self)
+            return (app, .init(database: database, collection: collection), ids)
+        }
+    }
+
+    /// Stores insertion numbers; 0 for documents that don't exist.
+    func number(
+        _ ids: [String], by numbers: [ExactText: Int64], app: String, namespace: ChangeEvent.Namespace
+    ) async throws {
+        try await client.execute(
+            """
+            update partita.media_references r set insertion = k.insertion
+            from unnest($4::text[], $5::bigint[]) k(id, insertion)
+            where r.app = $1 and r.database = $2 and r.collection = $3 and r._id = k.id and r.insertion is null
+            """,
+            [
+                .text(app), .text(namespace.database), .text(namespace.collection), .textArray(ids),
+                .int8Array(ids.map { numbers[ExactText($0)] ?? 0 }),
+            ])
     }
 
     // MARK: Announcing

@@ -1,0 +1,41 @@
+import AppRegistry
+import DocumentStore
+import EventLoop
+import Lifecycle
+import Logging
+
+/// Gives the references of earlier versions the insertion numbers of their documents, once; then it only waits for the end.
+struct ReferenceNumbering: Service {
+    let table: MediaTable
+    let store: DocumentStore
+    let apps: AppDirectory
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+            var backoff = RetryBackoff(RetrySchedule(first: .seconds(1), limit: .seconds(60)))
+            while true {
+                do {
+                    if try await numberSome() == 0 { break }
+                } catch let error where !(error is CancellationError) {
+                    logger.warning("references can't be numbered yet", metadata: ["error": "\(error)"])
+                    try await Task.sleep(for: backoff.next())
+                }
+            }
+            try await Task.sleep(for: .seconds(365 * 86_400))  // the service ends with the process
+        }
+    }
+
+    /// - Returns: the number of documents whose references were numbered.
+    private func numberSome() async throws -> Int {
+        var count = 0
+        for (app, namespace, ids) in try await table.unnumbered(limit: 1000) {
+            // A removed app's documents are in no table that the store knows.
+            let collection = store.collection(namespace.collection, database: namespace.database, app: app)
+            let numbers = apps.app(app) == nil ? [:] : try await collection.insertionNumbers(of: ids)
+            try await table.number(ids, by: numbers, app: app, namespace: namespace)
+            count += ids.count
+        }
+        return count
+    }
+}
