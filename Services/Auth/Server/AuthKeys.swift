@@ -22,6 +22,7 @@ public enum AuthKeys {
                     "must not be a token that `partita admin-tokens create` made, since its revocation wouldn't count;"
                     + " if it is set for the tool's calls, unset it for the service"
             }
+            if token.utf8.contains(where: { $0 <= 0x20 }) { return "must not have spaces or control characters" }
             return token.utf8.count < 16 ? "must have at least 16 bytes" : nil
         }
     ).optional

@@ -32,6 +32,7 @@ import Testing
         #expect(problem("123456789012345")?.contains("at least 16 bytes") == true)
         #expect(problem("1234567890123456") == nil)
         #expect(problem("") == nil)
+        #expect(problem(" 1234567890123456")?.contains("spaces") == true)
         let stored = try await token(.readOnly)
         #expect(problem(stored)?.contains("partita admin-tokens create") == true)
         #expect(problem(stored)?.contains(stored) == false)

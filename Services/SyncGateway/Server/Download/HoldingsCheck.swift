@@ -6,14 +6,16 @@ import SyncEngine
 /// Compares what devices hold of a partition with what the store has. A device that lacks documents, or has old ones, because of a
 /// fault on whichever side, is served the whole partition again.
 ///
-/// The comparison is an addition to the service, which never waits long for it: one partition is read at a time, each at most once a
-/// minute, and what was read answers all devices that show the same revision. Whoever can't be answered that way is served without.
+/// The comparison is an addition to the service, which never waits long for it: one partition is read at a time, each at most for a
+/// hundredth of the time, and what was read answers all devices that show the same revision. Whoever can't be answered that way is
+/// served without.
 final class HoldingsCheck: Sendable {
     private struct Known {
         var head: Revision
         /// `nil` for a partition with too many documents.
         var holdings: Holdings?
-        var readAt: ContinuousClock.Instant
+        /// When a newer head may be read.
+        var isOldAt: ContinuousClock.Instant
 
         func answer(_ other: Holdings, at checkpoint: Revision) -> Holdings.Comparison? {
             guard let holdings, head == checkpoint else { return nil }
@@ -23,8 +25,9 @@ final class HoldingsCheck: Sendable {
 
     /// The most documents of a partition that are compared, which takes about half a second.
     static let documents = 200_000
-    /// How long what was read of a partition is used, before a newer head is read.
-    private static let interval = Duration.seconds(60)
+    /// How long what was read of a partition is used, before a newer head is read: this many times what the reading took, up to a
+    /// minute.
+    private static let pause = (factor: 100, limit: Duration.seconds(60))
     private static let patience = Duration.seconds(2)
     private static let costlyDebt = Duration.seconds(2)
 
@@ -66,10 +69,13 @@ final class HoldingsCheck: Sendable {
         if let known = fresh(key, at: checkpoint) { return known.answer(holdings, at: checkpoint) }
         let start = ContinuousClock.now
         let (head, present) = try await store.holdings(of: key, limit: Self.documents)
-        let known = Known(head: head, holdings: present, readAt: .now)
-        _ = costs.charge(.now - start, of: sender)
+        let now = ContinuousClock.now
+        let known = Known(
+            head: head, holdings: present,
+            isOldAt: now + min((now - start) * Self.pause.factor, Self.pause.limit))
+        _ = costs.charge(now - start, of: sender)
         self.known.withLock { all in
-            if all.count >= 10_000 { all = all.filter { $0.value.readAt + Self.interval > .now } }
+            if all.count >= 10_000 { all = all.filter { $0.value.isOldAt > now } }
             all[key] = known
         }
         return known.answer(holdings, at: checkpoint)
@@ -78,7 +84,7 @@ final class HoldingsCheck: Sendable {
     /// What is known of a partition; `nil` when it should be read.
     private func fresh(_ key: PartitionKey, at checkpoint: Revision) -> Known? {
         known.withLock { $0[key] }.flatMap { known in
-            known.head == checkpoint || known.readAt + Self.interval > .now ? known : nil
+            known.head == checkpoint || known.isOldAt > .now ? known : nil
         }
     }
 }
