@@ -9,7 +9,9 @@ enum DeviceCommand {
     static let accountOptions: [Command.Option] = [
         .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
         .init("auth", value: "URL", "where to sign in (default: the running system)"),
-        .init("partition-key", value: "FIELD", "the field that holds the partition (default: the app's; with --auth: partition)"),
+        .init(
+            "partition-key", value: "FIELD",
+            "the field that holds the partition (default: the app's; with --auth: partition)"),
     ]
 
     static let command = Command(
