@@ -5,7 +5,7 @@ public import SyncEngine
 extension DocumentStore {
     /// What the store has of a partition for the devices that show its head, in one snapshot.
     ///
-    /// It reads the partition's row of each document, so it takes time in proportion to their number: about two seconds for a million.
+    /// It reads the row of each document, so it takes time in proportion to their number: a third of a second for 100,000 was measured.
     ///
     /// - Parameter limit: The most documents that are read.
     /// - Returns: the head of the snapshot, and what it has; `nil` instead of it when there are more documents than `limit`.
