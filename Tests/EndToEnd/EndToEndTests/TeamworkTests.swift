@@ -58,8 +58,11 @@ extension EndToEnd {
                     "\(choice) can be chosen",
                     for: "[...\(select).options].some((option) => option.value === '\(choice)')")
                 try await manager.evaluate(
-                    "{ const select = \(select); select.value = '\(choice)'; select.dispatchEvent(new Event('change')); }"
+                    "{ const select = \(select); select.value = '\(choice)'; select.dataset.asked = 1; select.dispatchEvent(new Event('change')); }"
                 )
+                // As a person would: the next choice only when the page shows this one, which it does by a trigger's document.
+                try await manager.wait(
+                    "\(choice) is chosen", for: "!\(select).dataset.asked && \(select).value === '\(choice)'")
             }
             let start = ContinuousClock.now
             try await choose("worker south")
