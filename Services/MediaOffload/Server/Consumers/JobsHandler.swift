@@ -1,3 +1,4 @@
+import AppDefinition
 import AppRegistry
 import DocumentStore
 import EventStream
@@ -18,15 +19,19 @@ struct JobsHandler: EventHandler {
         try await breaker.admit(patience: .seconds(3))
         var settled: Set<MediaPlace> = []
         for job in events.map(\.payload) where settled.insert(job.place).inserted {
-            guard let app = apps.app(job.app) else {
+            guard let fields = fields(of: job) else {
                 throw MediaOffloadError(code: .unknownApp, message: "the app \(job.app) isn't loaded")
             }
             // A field that is no longer a media field keeps its link, and the link keeps its bytes.
-            let fields = app.definition.media.filter { $0.namespace == job.namespace }
             guard let field = fields.first(where: { $0.field.hasSameBytes(as: job.path) }) else { continue }
             try await mover.settle(field, of: fields, for: job)
         }
         try await table.done(events.map(\.payload))
+    }
+
+    /// The media fields of a job's document; `nil` when the app isn't loaded.
+    private func fields(of job: MediaJob) -> [MediaField]? {
+        apps.app(job.app)?.definition.media.filter { $0.namespace == job.namespace }
     }
 
     /// Transient failures are retried for as long as it takes: the photo waits in its document.
@@ -43,6 +48,8 @@ struct JobsHandler: EventHandler {
     }
 
     func deadLetter(_ letter: DeadLetter<MediaJob>) async throws {
+        // First, since it is all done again when this fails.
+        if let job = letter.event?.payload, let fields = fields(of: job) { try await mover.giveUp(job, of: fields) }
         MediaOffloadMetrics.droppedJobs.increment()
         guard let job = letter.event?.payload else {
             return logger.error("a job can't be read", metadata: ["error": "\(letter.error)"])
@@ -56,9 +63,6 @@ struct JobsHandler: EventHandler {
                     "app": "\(job.app)", "document": "\(job.subject)", "media.field": "\(job.path)",
                     "error": "\(letter.error)",
                 ])
-        }
-        if let app = apps.app(job.app) {
-            try await mover.giveUp(job, of: app.definition.media.filter { $0.namespace == job.namespace })
         }
         try await table.done([job])
     }

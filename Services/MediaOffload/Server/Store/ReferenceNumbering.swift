@@ -12,18 +12,22 @@ struct ReferenceNumbering: Service {
     let logger: Logger
 
     func run() async throws {
-        try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+        try? await cancelWhenGracefulShutdown {  // ends by cancellation, or when all are numbered
             var backoff = RetryBackoff(RetrySchedule(first: .seconds(1), limit: .seconds(60)))
+            var failures = FailureChanges()
             while true {
                 do {
                     if try await numberSome() == 0 { break }
                 } catch let error where !(error is CancellationError) {
-                    logger.warning("references can't be numbered yet", metadata: ["error": "\(error)"])
-                    try await Task.sleep(for: backoff.next())
+                    logger.log(
+                        level: failures.isNew("\(error)") ? .warning : .debug, "references can't be numbered yet",
+                        metadata: ["error": "\(error)"])
+                    try await Task.sleep(for: backoff.next())  // Postgres doesn't tell when it works again
                 }
             }
-            try await Task.sleep(for: .seconds(365 * 86_400))  // the service ends with the process
         }
+        // A service that returns before the shutdown has failed.
+        try? await gracefulShutdown()  // a cancellation ends it as well
     }
 
     /// - Returns: the number of documents whose references were numbered.
