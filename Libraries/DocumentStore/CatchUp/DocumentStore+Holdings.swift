@@ -33,7 +33,8 @@ extension DocumentStore {
 }
 
 private enum HoldingsSQL {
-    /// `$1` app, `$2` partition, `$3` rows. The row without an incarnation is the head.
+    /// `$1` app, `$2` partition, `$3` rows, which is named so that Postgres knows its type when no collection is synced. The row without an
+    /// incarnation is the head.
     static func read(_ tables: [CollectionTable]) -> String {
         let documents = tables.map {
             """

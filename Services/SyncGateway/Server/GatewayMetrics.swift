@@ -8,7 +8,8 @@ enum GatewayMetrics {
     static let uploadSeconds = Timer(
         label: "sync_gateway_upload_commit_seconds", help: "Time from a changeset's frame to its commit.")
     static let feedChanges = Counter(
-        label: "sync_gateway_feed_changes_total", help: "Changes of partitions that a device here has open.")
+        label: "sync_gateway_feed_changes_total",
+        help: "Changes that the topic brought of partitions that a device here has open, without this gateway's own.")
     static let holdings = MetricFamily<Counter>(
         label: "sync_gateway_holdings_compared_total",
         help: "Devices that asked whether they hold what the server has, by the answer: same, different, unknown.",

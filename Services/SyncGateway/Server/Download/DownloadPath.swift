@@ -20,9 +20,9 @@ final class DownloadPath: Sendable {
     let openings = FairGate<ExactText>(places: 64, waiting: 25_000)
     /// What is read of partitions when they are opened, for many devices in one round trip.
     let histories: GatheredReads<PartitionKey, (history: EpochHistory, head: Revision)>
-    /// What devices hold is compared.
-    let holdings: HoldingsCheck
     let standings: GatheredReads<CatchUp.Device, CatchUp.Standing>
+    /// Compares what devices hold with what the store has.
+    let holdings: HoldingsCheck
     /// The reasons why partitions weren't served, so that the log has each once.
     let failures = Locked(FailureChanges())
 
@@ -32,8 +32,8 @@ final class DownloadPath: Sendable {
     ) {
         self.store = store
         histories = GatheredReads { try await store.epochHistories(of: $0) }
-        holdings = HoldingsCheck(store: store)
         standings = GatheredReads { try await store.standings(of: $0) }
+        holdings = HoldingsCheck(store: store)
         self.grants = grants
         self.lease = lease
         self.epoch = epoch

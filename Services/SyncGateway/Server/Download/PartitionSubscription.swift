@@ -96,9 +96,7 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             return comparison
         } catch {
             // It is served all the same: what this read didn't find out may be found out the next time.
-            path.logger.warning(
-                "what a device holds can't be compared",
-                metadata: ["partition.id": "\(partition)", "error": "\(error)"])
+            log(error, "what a device holds can't be compared")
             return nil
         }
     }
@@ -321,6 +319,14 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
         session.forget(partition)
     }
 
+    /// Many devices may meet one cause.
+    private func log(_ error: any Error, _ message: Logger.Message) {
+        let isNew = path.failures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
+        path.logger.log(
+            level: isNew ? .warning : .debug, message,
+            metadata: ["partition.id": "\(partition)", "error": "\(error)"])
+    }
+
     /// Runs asynchronous work and returns to the loop. A failure ends the subscription; the device subscribes again.
     private func run(_ work: @escaping @Sendable () async throws -> Void) {
         let session = session
@@ -329,10 +335,7 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             do {
                 try await work()
             } catch {
-                let isNew = path.failures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
-                path.logger.log(
-                    level: isNew ? .warning : .debug, "a partition can't be served",
-                    metadata: ["partition.id": "\(partition)", "error": "\(error)"])
+                log(error, "a partition can't be served")
                 guard !isEnded else { return }
                 session.fail(
                     .init(
