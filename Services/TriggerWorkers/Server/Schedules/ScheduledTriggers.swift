@@ -15,14 +15,6 @@ struct ScheduledTriggers: Service {
     let logger: Logger
     private let failures = Locked(FailureChanges())
 
-    init(apps: AppDirectory, table: ScheduleTable, runner: TriggerRunner, clock: WallClock, logger: Logger) {
-        self.apps = apps
-        self.table = table
-        self.runner = runner
-        self.clock = clock
-        self.logger = logger
-    }
-
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             try await withThrowingDiscardingTaskGroup { group in
