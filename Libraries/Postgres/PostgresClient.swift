@@ -193,6 +193,7 @@ public final class PostgresClient: Service, PostgresQuerying {
             let connection = PostgresConnection(configuration: configuration, on: loop, logger: logger)
             do {
                 try await connection.connect()
+                try await configuration.prepare?(connection)
                 backoff.reset()
                 add(connection)
                 defer { remove(connection) }

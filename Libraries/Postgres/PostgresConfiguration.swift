@@ -27,6 +27,9 @@ public struct PostgresConfiguration: Sendable {
     /// The settings of each session, e.g. `["lock_timeout": "500ms"]`.
     public var settings: [String: String] = [:]
 
+    /// Called with each new connection of a pool before the pool uses it; if it throws, the connection is closed, and another one is tried.
+    public var prepare: (@Sendable (PostgresConnection) async throws -> Void)?
+
     /// The name of the setting with the URL; the log names it if the URL is the likely cause of a failure.
     public var setting: String?
 

@@ -19,6 +19,9 @@ public struct ServiceContext: Sendable {
     public let registry: MetricsRegistry
     /// The components that the service needs: the answer of `/health/ready`.
     public let readiness: Readiness
+    /// Ends the process at once, without a shutdown, so that its supervisor starts it again. For when nothing that it has in memory is valid
+    /// any more. The parameter is the reason, for people.
+    public let startAgain: @Sendable (String) -> Void
     /// The service's routes. `/health/…` and `/metrics` are already added.
     public var router: HTTPRouter
     /// How the HTTP server behaves; address and port are set from the configuration.

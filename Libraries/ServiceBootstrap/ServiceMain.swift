@@ -59,7 +59,13 @@ public struct ServiceMain: Sendable {
             LoggingSystem.bootstrap(level: settings.logLevel, format: settings.logFormat)
             CrashReport.install(name: name, format: settings.logFormat)
             DescriptorLimit.raise()
-            try await run(configuration, signals: [.sigterm, .sigint], make: make)
+            try await run(
+                configuration, signals: [.sigterm, .sigint],
+                startAgain: { reason in
+                    LoggingSystem.flush()
+                    FileHandle.standardError.write(Data("\(name): starts again: \(Self.oneLine(reason))\n".utf8))
+                    ProcessExit.now(StartFailure.Status.again.rawValue)
+                }, make: make)
             ProcessExit.now(0)
         } catch {
             LoggingSystem.flush()  // so that earlier log lines come first
@@ -74,11 +80,13 @@ public struct ServiceMain: Sendable {
     ///   - registry: Where the metrics are kept.
     ///   - signals: The signals that begin a graceful shutdown, besides the shutdown of an enclosing service group.
     ///   - listening: Called with the port as soon as the server answers requests.
+    ///   - startAgain: Ends the process so that it is started again; see ``ServiceContext/startAgain``.
     ///   - make: Makes the service.
     /// - Throws: `StartFailure`.
     public func run(
         _ configuration: Configuration, registry: MetricsRegistry = .shared, signals: [UnixSignal] = [],
-        listening: @Sendable (Int) -> Void = { _ in }, make: Make
+        listening: @Sendable (Int) -> Void = { _ in },
+        startAgain: @escaping @Sendable (String) -> Void = { _ in }, make: Make
     ) async throws(StartFailure) {
         let settings = ServiceSettings(configuration, defaultPort: defaultPort)
         let logger = Logger(label: name)
@@ -86,7 +94,7 @@ public struct ServiceMain: Sendable {
         ProcessMetrics.register(loops: loops, crashes: settings.crashes, registry: registry)
         var context = ServiceContext(
             name: name, configuration: configuration, settings: settings, logger: logger, loops: loops,
-            registry: registry, readiness: Readiness(), router: HTTPRouter(),
+            registry: registry, readiness: Readiness(), startAgain: startAgain, router: HTTPRouter(),
             http: HTTPServerConfiguration(address: settings.address, port: settings.port))
         context.http.trustedProxies = settings.trustedProxies
         context.http.drainTimeout = settings.shutdownTimeout * 0.8  // leaves time to end the other services

@@ -13,6 +13,8 @@ public struct StartFailure: Error, Sendable, CustomStringConvertible {
         public static let unavailable = Status(rawValue: 69)
         /// An unexpected error (70).
         public static let software = Status(rawValue: 70)
+        /// The service isn't to blame, and has to be started again (75).
+        public static let again = Status(rawValue: 75)
         /// The configuration is wrong (78).
         public static let configuration = Status(rawValue: 78)
     }

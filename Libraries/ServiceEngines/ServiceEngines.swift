@@ -32,6 +32,7 @@ public final class ServiceEngines: Sendable {
     private let usesSecrets: Bool
     public let apps: AppDirectory
     public let store: DocumentStore
+    public let epoch: EpochWatch
     /// Kept up to date in a service that is made with `servesUsers`.
     public let access: AccessCheck
     /// Where apps' hosted files are served; `nil` when they aren't.
@@ -68,7 +69,13 @@ public final class ServiceEngines: Sendable {
         readiness = context.readiness
         readiness.set("apps", .notReady("not loaded yet"))  // here, since health may be requested before `run`
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
-        let settings = EngineSettings.postgres(configuration, as: instance)
+        let epoch = EpochWatch(logger: logger)
+        self.epoch = epoch
+        var settings = EngineSettings.postgres(configuration, as: instance)
+        settings.prepare = { try await epoch.check(on: $0) }
+        epoch.onChange { [startAgain = context.startAgain] change in
+            if change.isLoss { startAgain("the database may have lost commits: its epoch is \(change.epoch) now") }
+        }
         connections = settings.connections
         postgres = PostgresClient(configuration: settings, on: context.loops, logger: logger)
         redisClient =
@@ -145,7 +152,8 @@ public final class ServiceEngines: Sendable {
                 return  // shut down before the engines were available
             }
             let shared: [any Service] = [
-                engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.reading),
+                engines.store, engines.epoch.watching(engines.postgres), engines.apps,
+                engines.apps.announcements(pool: engines.pool, kafka: engines.reading),
             ]
             let topics: [any Service] = engines.kafka.embedded ? [] : [engines.topics]
             let access = engines.access
@@ -208,10 +216,12 @@ public final class ServiceEngines: Sendable {
             _ = try await admin.metadata(
                 AppDefinitionEvent.topic.contract.fullName(pool: pool), timeout: .seconds(1))
         }
-        _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
+        _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry, epoch] in
             try await registry.migrate()
             let shared = [DocumentStore.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
+            // Before anything is read that belongs to this epoch.
+            try await epoch.check(on: postgres, isFirst: true)
         }
         try await prepareSecrets()
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool, replication] in

@@ -1,3 +1,9 @@
+-- Returns the number of an epoch after this one. It must be unused on every server that ever had this database: two restores of one
+-- backup, or two standbys that take over, mustn't begin the same one. The clock ensures that.
+create or replace function partita.next_epoch(present int) returns int language sql volatile as $$
+    select greatest(present + 1, (extract(epoch from clock_timestamp()) / 10)::int);
+$$;
+
 -- Returns the current epoch. If Postgres' system identifier or timeline differs from the newest row's, this database was restored,
 -- or another server took over, and an epoch begins.
 create or replace function partita.current_epoch() returns int language plpgsql as $$
@@ -6,29 +12,62 @@ declare
     identifier text := (select system_identifier::text from pg_control_system());
     line text := left(pg_walfile_name(pg_current_wal_lsn()), 8);
 begin
-    loop
-        select * into latest from partita.epochs order by epoch desc limit 1;
-        if latest.system_identifier = identifier and latest.timeline = line then
-            return latest.epoch;
-        end if;
-        insert into partita.epochs (epoch, system_identifier, timeline, reason)
-        values (
-            coalesce(latest.epoch, 0) + 1, identifier, line,
-            case when latest.epoch is null then 'first'
-                when latest.system_identifier <> identifier then 'system identifier changed' else 'timeline changed' end)
-        on conflict do nothing;
-    end loop;
+    select * into latest from partita.epochs order by epoch desc limit 1;
+    if latest.system_identifier = identifier and latest.timeline = line then
+        return latest.epoch;
+    end if;
+    -- One caller begins it.
+    perform pg_advisory_xact_lock(hashtext('partita.epochs'));
+    select * into latest from partita.epochs order by epoch desc limit 1;
+    if latest.system_identifier = identifier and latest.timeline = line then
+        return latest.epoch;
+    end if;
+    insert into partita.epochs (epoch, system_identifier, timeline, reason)
+    values (
+        case when latest.epoch is null then 1 else partita.next_epoch(latest.epoch) end, identifier, line,
+        case when latest.epoch is null then 'first'
+            when latest.system_identifier <> identifier then 'system identifier changed' else 'timeline changed' end)
+    returning * into latest;
+    return latest.epoch;
+end $$;
+
+-- Begins an epoch unless one after `known` has begun: so several callers that know the same one begin one. Returns the current epoch.
+create or replace function partita.begin_epoch_after(known int, reason text) returns int language plpgsql as $$
+declare
+    present int;
+begin
+    perform pg_advisory_xact_lock(hashtext('partita.epochs'));
+    present := partita.current_epoch();
+    if present > known then
+        return present;
+    end if;
+    insert into partita.epochs (epoch, system_identifier, timeline, reason)
+    select partita.next_epoch(known), system_identifier, timeline, begin_epoch_after.reason
+    from partita.epochs where epoch = present;
+    return partita.current_epoch();
 end $$;
 
 -- Begins an epoch explicitly, after a restore that doesn't change Postgres' system identifier or timeline.
-create or replace function partita.begin_epoch(reason text) returns int language plpgsql as $$
-declare
-    present int := partita.current_epoch();
+create or replace function partita.begin_epoch(reason text) returns int language sql as $$
+    select partita.begin_epoch_after(partita.current_epoch(), reason);
+$$;
+
+-- Returns the current epoch and the position in the write-ahead log, for a process that saw both before: if the
+-- epoch is an earlier one, or the log is behind the position, a snapshot has replaced the data directory, and an epoch begins. `is_loss` says whether
+-- commits may be gone that the process has seen. Both parameters are null for a process that has seen nothing.
+create or replace function partita.epoch_after(
+    known_epoch int, known_position bigint, out epoch int, out log_position bigint, out is_loss boolean
+) language plpgsql as $$
 begin
-    insert into partita.epochs (epoch, system_identifier, timeline, reason)
-    select epoch + 1, system_identifier, timeline, begin_epoch.reason from partita.epochs where epoch = present
-    on conflict do nothing;
-    return partita.current_epoch();
+    epoch := partita.current_epoch();
+    -- Up to here the log survives a crash.
+    log_position := (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint;
+    if epoch < known_epoch or (epoch = known_epoch and log_position < known_position) then
+        epoch := partita.begin_epoch_after(known_epoch, 'the write-ahead log went back');
+    end if;
+    is_loss := exists (
+        select from partita.epochs e
+        where e.epoch > known_epoch and e.epoch <= epoch_after.epoch and e.reason <> 'served again from the start');
 end $$;
 
 -- Begins an epoch from which a partition of the app, or each of its partitions, is served again from the start. Returns their

@@ -128,14 +128,10 @@ enum RestoreCommand {
     }
 
     /// Revisions continue in a new epoch, so that what devices and topics have from the time after the backup isn't valid any more.
-    /// Its number must be unused, both in the replaced database and, which the clock ensures, on a machine that is lost: otherwise
-    /// a device could confuse writes of the two epochs. Leases of that time are deleted.
+    /// Its number is unused in the replaced database, too. Leases of that time are deleted.
     private static func epilogue(_ former: Int64) -> String {
         """
-        select partita.current_epoch();
-        insert into partita.epochs (epoch, system_identifier, timeline, reason)
-        select greatest(epoch + 1, \(former) + 1, (extract(epoch from now()) / 10)::int), system_identifier, timeline, 'restored'
-        from partita.epochs order by epoch desc limit 1;
+        select partita.begin_epoch_after(greatest(partita.current_epoch(), \(former)), 'restored');
         delete from partita.work_leases;
         delete from partita.work_members;
         """

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Glibc
 import Lifecycle
+import ServiceBootstrap
 
 /// `partita run SERVICE`: one service under a supervisor, as containers start it.
 enum RunCommand {
@@ -23,9 +24,13 @@ enum RunCommand {
                     deathSignal: SIGTERM)
             },
             decide: { status in
-                guard case .signaled(let number) = status else { return .end }
-                Progress.line("\(service) was killed by signal \(number); starting it again")
-                return .startAgain
+                switch status {
+                case .signaled(let number):
+                    Progress.line("\(service) was killed by signal \(number); starting it again")
+                    return .startAgain
+                case .exited(StartFailure.Status.again.rawValue): return .startAgain  // it has said why
+                case .exited: return .end
+                }
             })
         try await supervisor.start()
         let stopping = Task {  // it ends with the process, if no signal comes

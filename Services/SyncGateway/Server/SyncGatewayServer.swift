@@ -72,7 +72,6 @@ public enum SyncGatewayServer {
             (try? store.storage(of: app).syncs(namespace)) ?? false
         }
         _ = engines.store.observeUploads { feed.committed($0, $1) }
-        let epoch = EpochWatch(store: engines.store, logger: logger)
         let heads = HeadWatch(store: engines.store, feed: feed, logger: logger)
         let schemas = SchemaRequests(producer: engines.events, clock: engines.clock, logger: logger)
         let gateway = GatewayContext(
@@ -81,7 +80,7 @@ public enum SyncGatewayServer {
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             uploads: UploadPath(committer: committer, logger: logger),
             downloads: DownloadPath(
-                store: engines.store, grants: grants, lease: lease, epoch: epoch,
+                store: engines.store, grants: grants, lease: lease, epoch: engines.epoch,
                 window: context.configuration[window], clock: engines.clock, logger: logger),
             schemas: schemas, clock: engines.clock, logger: logger)
         let relay = OutboxRelay(
@@ -89,7 +88,7 @@ public enum SyncGatewayServer {
         let readiness = context.readiness
         readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
-        epoch.onChange { [weak sessions] in sessions?.epochChanged() }
+        engines.epoch.onChange { [weak sessions] _ in sessions?.epochChanged() }
         engines.access.shutOut.onShutOut { [weak sessions] in sessions?.shutOutChanged() }
         context.http.cors = CORSPolicy(apps: engines.apps, hosting: engines.hosting)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
@@ -140,7 +139,7 @@ public enum SyncGatewayServer {
             engines.service(migrations: [GatewayRegistry.migrations, RealmTables.migrations], servesUsers: true) {
                 [
                     grants, committer, relay, changes, ruleHosts,
-                    grantChanges, presenceChanges, schemaAnswers, presence, watch, epoch, heads, realmRetention,
+                    grantChanges, presenceChanges, schemaAnswers, presence, watch, heads, realmRetention,
                     realmDeployments,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]

@@ -138,12 +138,12 @@ struct CatchUpTests {
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(
                 .of(1, [.insert("a", in: partition), .insert("b", in: partition)], in: partition))
-            try await fixture.client.execute("select partita.begin_epoch('restored')")
+            let epoch = try await fixture.beginEpoch()
             let (untouched, oldHead) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
-            #expect(untouched == EpochHistory(current: 2, lastKept: [1: 2]))
+            #expect(untouched == EpochHistory(current: epoch, lastKept: [1: 2]))
             #expect(oldHead == Revision(epoch: 1, number: 2))
             let result = try await fixture.commit(.of(2, [.insert("c", in: partition)], in: partition))
-            #expect(result.acknowledgement?.revision == Revision(epoch: 2, number: 3))
+            #expect(result.acknowledgement?.revision == Revision(epoch: epoch, number: 3))
             let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
             #expect(
                 history.resumePoint(for: Revision(epoch: 1, number: 2), head: head).revision
@@ -155,7 +155,7 @@ struct CatchUpTests {
                 app: StoreFixture.app, partition: partition, from: Revision(epoch: 1, number: 2), user: "ada",
                 device: "phone")
             #expect(part.entries.map(\.idText) == ["s:c"])
-            #expect(part.epoch == 2)
+            #expect(part.epoch == epoch)
         }
     }
 
@@ -212,7 +212,7 @@ struct CatchUpTests {
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(
                 .of(1, [.insert("a", in: partition), .insert("b", in: partition)], in: partition))
-            try await fixture.client.execute("select partita.begin_epoch('restored')")
+            _ = try await fixture.beginEpoch()
             _ = try await fixture.commit(.of(2, [.insert("c", in: partition)], in: partition))
             #expect(try await served(checkpoint, fixture) == ["s:a", "s:b", "s:c"])
         }
@@ -231,14 +231,14 @@ struct CatchUpTests {
             #expect(try await served(exact, fixture, partition: other) == [])
             // What the device has afterwards counts, before and after the next write.
             let (_, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
-            #expect(head == Revision(epoch: 2, number: 1))
+            #expect(head.epoch > 1 && head.number == 1)
             #expect(try await served(head, fixture) == [])
             _ = try await fixture.commit(.of(2, [.insert("b", in: partition)], in: partition))
             #expect(try await served(head, fixture) == ["s:b"])
             #expect(try await served(exact, fixture) == ["s:a", "s:b"])
             // A restore afterwards keeps it.
-            try await fixture.client.execute("select partita.begin_epoch('restored')")
-            #expect(try await served(Revision(epoch: 2, number: 2), fixture) == [])
+            #expect(try await fixture.beginEpoch() > head.epoch)
+            #expect(try await served(Revision(epoch: head.epoch, number: 2), fixture) == [])
             #expect(try await fixture.store.serveAnew(app: StoreFixture.app) == 2)
             #expect(try await served(exact, fixture, partition: other) == ["s:o"])
         }

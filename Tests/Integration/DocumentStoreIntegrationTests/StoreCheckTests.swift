@@ -55,7 +55,7 @@ struct StoreCheckTests {
         (.partitionKey, "update partita.collections set partition_key = 'owner'"),
         (.misplaced, "update TABLE set partition = 's:conversation=2' where _id = 's:5'"),
         (.queryForm, "update TABLE set document = jsonb_set(document, '{text}', '\"bye\"') where _id = 's:5'"),
-        (.afterHead, "update TABLE set epoch = 2, revision = 1000 where _id = 's:5'"),
+        (.afterHead, "update TABLE set epoch = 2000000000, revision = 1000 where _id = 's:5'"),
         (
             .sharedRevision,
             "update TABLE set revision = (select revision from TABLE where _id = 's:6') where _id = 's:5'"

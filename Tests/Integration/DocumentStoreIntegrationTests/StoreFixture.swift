@@ -85,6 +85,11 @@ struct StoreFixture: Sendable {
 
     func commit(_ upload: Upload) async throws -> UploadResult { try await commit([upload])[0] }
 
+    /// Begins an epoch as an operator does after a restore; returns its number.
+    func beginEpoch() async throws -> Int32 {
+        try #require(await client.query("select partita.begin_epoch('restored')").decode(Int32.self).first)
+    }
+
     /// Numbers and ids of a partition's change rows, in order.
     func changes(in partition: Partition) async throws -> [(number: Int64, id: String, operation: String)] {
         try await client.query(

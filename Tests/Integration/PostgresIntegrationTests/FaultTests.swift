@@ -53,6 +53,30 @@ import Testing
         }
     }
 
+    @Test func `a connection is prepared before anybody uses it, and another one is tried if that fails`() async throws
+    {
+        struct Unprepared: Error {}
+        let prepared = Locked(0)
+        try await withClient {
+            $0.connections = 1
+            $0.prepare = { connection in
+                let count = prepared.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count < 3 { throw Unprepared() }
+                try await connection.execute("SET application_name = 'prepared \(count)'")
+            }
+        } _: { client in
+            let name = "SELECT current_setting('application_name')"
+            #expect(try await client.query(name).decode(String.self) == ["prepared 3"])
+            _ = try? await client.query("SELECT pg_terminate_backend(pg_backend_pid())")
+            try await eventually("the next connection is prepared, too") {
+                (try? await client.query(name).decode(String.self)) == ["prepared 4"]
+            }
+        }
+    }
+
     @Test func `statements in flight when the connection died fail as unknown`() async throws {
         try await withConnection { victim in
             let process = try await victim.query("SELECT pg_backend_pid()").decode(Int.self)[0]

@@ -82,7 +82,8 @@ final class SessionHall: Sendable {
     /// The gateway's lease has expired, or is valid again.
     func leaseChanged() { forEach { $0.leaseChanged() } }
 
-    /// The database was restored.
+    /// The devices' state, and this process's state of their partitions, belongs to the former epoch: the devices connect again, and start
+    /// from their checkpoints.
     func epochChanged() { forEach { $0.shutDown() } }
 
     /// Called when a user was blocked or a session has ended: each session checks its own token again.
