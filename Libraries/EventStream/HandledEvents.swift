@@ -26,6 +26,14 @@ public struct HandledEvents: Sendable {
         /// Returns whether this revision number is handled.
         public func contains(_ number: Int64) -> Bool { number <= watermark || above.contains(number) }
 
+        /// What of it still counts for the changes from this one on: after a restore, revision numbers are used again.
+        public func before(_ revision: Revision) -> Progress {
+            guard revision.epoch > epoch else { return self }
+            return Progress(
+                watermark: min(watermark, revision.number - 1), above: above.filter { $0 < revision.number },
+                epoch: epoch)
+        }
+
         /// Nothing is handled.
         public static let none = Progress(watermark: 0, above: [])
     }

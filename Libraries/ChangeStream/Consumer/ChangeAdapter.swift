@@ -55,6 +55,8 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     private static var loadedBytes: Int64 { 4 << 20 }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        let events = try await present(events)
+        if events.isEmpty { return }
         // A batch is of one lane, and a lane of one app.
         let app = events.lazy.compactMap { event in
             if case .large(let large) = event.payload { ExactText(large.app) } else { nil }
@@ -64,6 +66,20 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
         try await largeBatches.enter(app, isCounted: false)
         defer { largeBatches.leave(app) }
         try await pass(events)
+    }
+
+    /// Returns the events without those of changes that the database has lost.
+    private func present(
+        _ events: [ReceivedEvent<DocumentChangesEvent>]
+    ) async throws -> [ReceivedEvent<DocumentChangesEvent>] {
+        let areLost = try await source.areLost(
+            events.map { (.init(app: $0.payload.app, partition: $0.payload.partition), $0.payload.revision) })
+        guard areLost.contains(true) else { return events }
+        let present = zip(events, areLost).filter { !$1 }.map(\.0)
+        logger.notice(
+            "events of changes that the database has lost are skipped",
+            metadata: ["count": "\(events.count - present.count)", "event.id": "\(events[0].attributes.id)"])
+        return present
     }
 
     private func pass(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {

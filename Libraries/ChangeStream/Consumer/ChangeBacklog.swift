@@ -91,8 +91,7 @@ final class ChangeBacklog: EventBacklog {
             for (key, first) in firsts {
                 state.checked.insert(key)
                 if let progress {
-                    let done = progress[key] ?? .none
-                    if first.epoch > done.epoch || first.number <= done.watermark + 1 { continue }
+                    if first.number <= (progress[key] ?? .none).before(first).watermark + 1 { continue }
                 }
                 state.add(key, first)
                 wake.yield()

@@ -153,7 +153,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             let found = changes.filter { $0.revision.number <= end }
             if let first = changes.first, first.revision.number > position + 1 {
                 try await skip(key, to: Revision(epoch: first.revision.epoch, number: first.revision.number - 1))
-            } else if changes.isEmpty {
+            } else if changes.isEmpty, end < .max {
                 try await skip(key, to: Revision(epoch: epoch, number: end))
             }
             let missing = found.filter { !done.contains($0.revision.number) }
@@ -193,10 +193,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
             try await recorder.flush()
             var done = try await handled.progress([key], on: client)[key] ?? .none
-            // After a restore, revision numbers are used again.
-            if span.first.epoch > done.epoch { done = .init(watermark: span.first.number - 1, above: []) }
-            if done.watermark < span.last.number {
-                let count = try await handleMissing(key, done, end: span.last.number, epoch: span.last.epoch)
+            done = done.before(span.first)
+            // If the database has lost the last one, it has others in its place, or none.
+            let end = try await source.areLost([(key, span.last)]) == [true] ? Int64.max : span.last.number
+            if done.watermark < end {
+                let count = try await handleMissing(key, done, end: end, epoch: span.last.epoch)
                 logger.debug(
                     "deferred changes are handled",
                     metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])

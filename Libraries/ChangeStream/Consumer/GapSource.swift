@@ -14,4 +14,8 @@ public protocol GapSource: Sendable {
     ///   - number: only changes with a higher revision number are returned.
     ///   - limit: the maximum number of changes; fewer are returned, but at least one, if their documents are large.
     func changes(_ key: PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent]
+
+    /// Returns for each of these changes whether the database has lost it in a restore or a failover. Its event outlives it in the topic,
+    /// and must not be handled: the device that wrote it uploads it again, and then it is another change.
+    func areLost(_ changes: [(key: PartitionKey, revision: Revision)]) async throws -> [Bool]
 }

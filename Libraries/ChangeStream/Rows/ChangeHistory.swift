@@ -1,4 +1,5 @@
 public import DocumentModel
+public import DocumentStore
 public import EventTopics
 public import Postgres
 
@@ -10,9 +11,15 @@ public struct ChangeHistory: GapSource {
     private static let firstRows = 4
 
     private let client: PostgresClient
+    private let epoch: EpochWatch?
 
-    /// - Parameter client: A client of a database to which `DocumentStore.migrations` were applied.
-    public init(client: PostgresClient) { self.client = client }
+    /// - Parameters:
+    ///   - client: A client of a database to which `DocumentStore.migrations` were applied.
+    ///   - epoch: Spares a query for changes of the present epoch.
+    public init(client: PostgresClient, epoch: EpochWatch? = nil) {
+        self.client = client
+        self.epoch = epoch
+    }
 
     public func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
         let rows = try await client.query(
@@ -51,6 +58,29 @@ public struct ChangeHistory: GapSource {
             }
             return changes
         }
+    }
+
+    public func areLost(_ changes: [(key: PartitionKey, revision: Revision)]) async throws -> [Bool] {
+        if let present = epoch?.epoch, changes.allSatisfy({ $0.revision.epoch == present }) {
+            return changes.map { _ in false }
+        }
+        // A partition has an end of each former epoch in which it was written.
+        return try await client.query(
+            """
+            select case when p.epoch = w.epoch then p.head < w.number
+                else not exists (
+                    select from partita.epoch_ends e
+                    where e.app = w.app and e.partition = w.partition and e.epoch = w.epoch and e.head >= w.number) end
+            from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) with ordinality
+                w(app, partition, epoch, number, place)
+            left join partita.partitions p on p.app = w.app and p.partition = w.partition
+            order by w.place
+            """,
+            [
+                .textArray(changes.map(\.key.app)), .textArray(changes.map(\.key.partition.text)),
+                .int8Array(changes.map { Int64($0.revision.epoch) }), .int8Array(changes.map(\.revision.number)),
+            ]
+        ).decode(Bool.self)
     }
 
     /// Returns one change, for readers of a message that only names it; `nil` when it is no longer kept.

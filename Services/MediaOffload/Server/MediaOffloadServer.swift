@@ -84,7 +84,7 @@ public enum MediaOffloadServer {
                     answers,
                     ChangeConsumer(
                         pool: engines.pool, name: "media-offload", kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres),
+                        source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),
                         handler: ChangesHandler(
                             apps: engines.apps, table: jobs, events: engines.events, logger: logger),
                         logger: logger),

@@ -74,7 +74,7 @@ public enum PermissionsServer {
                         handler: RequestsHandler(decider: decider, clock: engines.clock), logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: Self.changes, kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres),
+                        source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),
                         handler: ChangesHandler(
                             decider: decider, dependencies: DependencyTable(client: engines.postgres), logger: logger),
                         logger: logger),

@@ -97,7 +97,7 @@ public enum TriggerWorkersServer {
                     functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres), options: options,
+                        source: ChangeHistory(client: engines.postgres, epoch: engines.epoch), options: options,
                         handler: DatabaseTriggersHandler(
                             apps: engines.apps, runner: runner, missed: missed, flips: flips, logger: logger),
                         logger: logger),

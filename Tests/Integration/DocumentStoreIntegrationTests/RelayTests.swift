@@ -282,6 +282,33 @@ struct RelayTests {
             #expect(lost.map(\.documentKey) == ["b2"])
         }
     }
+
+    @Test func `the history knows which changes a restore has lost`() async throws {
+        try await StoreFixture.with { fixture in
+            let history = ChangeHistory(client: fixture.client)
+            let (written, untouched) = (Partition.conversation("1"), Partition.conversation("2"))
+            for partition in [written, untouched] {
+                try await fixture.grant(in: partition)
+                _ = try await fixture.commit(.of(1, [.insert("a" + partition.text, in: partition)], in: partition))
+            }
+            func areLost(_ revisions: [Revision], in partition: Partition) async throws -> [Bool] {
+                let key = PartitionKey(app: StoreFixture.app, partition: partition)
+                return try await history.areLost(revisions.map { (key, $0) })
+            }
+            let old = [1, 2].map { Revision(epoch: 1, number: $0) }
+            #expect(try await areLost(old, in: written) == [false, true])
+            let epoch = try await fixture.beginEpoch()
+            _ = try await fixture.commit(.of(2, [.insert("b", in: written)], in: written))
+            let new = [2, 3].map { Revision(epoch: epoch, number: $0) }
+            let other = [Revision(epoch: epoch - 1, number: 1), Revision(epoch: epoch + 1, number: 1)]
+            #expect(try await areLost(old + new + other, in: written) == [false, true, false, true, true, true])
+            #expect(try await areLost(old + new, in: untouched) == [false, true, true, true])
+            #expect(try await areLost(old, in: .conversation("never written")) == [true, true])
+            // Nothing is lost when devices are only to download everything again.
+            _ = try await fixture.store.serveAnew(app: StoreFixture.app)
+            #expect(try await areLost(old + new, in: written) == [false, true, false, true])
+        }
+    }
 }
 
 extension [Int64] {

@@ -14,11 +14,15 @@ import Testing
 final class MemoryGapSource: GapSource {
     private let rows: [ChangeEvent]
     private let hasHeads: Bool
+    private let lost: Set<Revision>
 
-    /// - Parameter hasHeads: whether sweeps find the rows.
-    init(_ rows: [ChangeEvent], hasHeads: Bool = true) {
+    /// - Parameters:
+    ///   - hasHeads: whether sweeps find the rows.
+    ///   - lost: what the database has lost.
+    init(_ rows: [ChangeEvent], hasHeads: Bool = true, lost: Set<Revision> = []) {
         self.rows = rows
         self.hasHeads = hasHeads
+        self.lost = lost
     }
 
     func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
@@ -31,6 +35,10 @@ final class MemoryGapSource: GapSource {
                     app: key.app, partition: key.partition,
                     head: changes.map(\.revision).max() ?? Revision(epoch: 1, number: 0), time: 0)
             }
+    }
+
+    func areLost(_ changes: [(key: PartitionKey, revision: Revision)]) async throws -> [Bool] {
+        changes.map { lost.contains($0.revision) }
     }
 
     func changes(_ key: PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent] {
@@ -84,11 +92,12 @@ struct BatchHandler: ChangeHandler {
 }
 
 @Suite struct ChangeConsumerTests {
-    private func change(_ partition: String, _ number: Int64, collection: String = "c") -> ChangeEvent {
+    private func change(_ partition: String, _ number: Int64, collection: String = "c", epoch: Int32 = 1) -> ChangeEvent
+    {
         ChangeEvent(
             app: "a", namespace: .init(database: "db", collection: collection), operationType: .insert,
             documentKey: .int64(number), partition: Partition(text: partition),
-            revision: Revision(epoch: 1, number: number), incarnation: Revision(epoch: 1, number: number),
+            revision: Revision(epoch: epoch, number: number), incarnation: Revision(epoch: epoch, number: number),
             fullDocument: ["_id": .int64(number)], clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)
     }
 
@@ -134,6 +143,43 @@ struct BatchHandler: ChangeHandler {
                 let handled = HandledEvents(consumer: "counting")
                 let key = PartitionKey(app: "a", partition: Partition(text: "s:b"))
                 #expect(try await handled.progress([key], on: client)[key] == .init(watermark: 6, above: []))
+            }
+        }
+    }
+
+    @Test func `events of changes that the database has lost are skipped, and others have their numbers`() async throws
+    {
+        try await withHandledEvents { (client) async throws in
+            try await client.execute("CREATE TABLE effects (revision text)")
+            try await KafkaFixture.with { kafka in
+                let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
+                let producer = EventProducer(kafka.producer, pool: pool)
+                // Of epoch 1 the database has two changes; then epoch 2 began.
+                let kept = (1...2).map { change("s:a", $0) }
+                let lost = (3...5).map { change("s:a", $0) }
+                let next = (3...4).map { change("s:a", $0, epoch: 2) }
+                try await producer.send((kept + lost + next).map { DocumentChangesEvent.change($0) }).requireAll()
+                let source = MemoryGapSource(kept + next, lost: Set(lost.map(\.revision)))
+                let consumer = ChangeConsumer(
+                    pool: pool, name: "counting", kafka: kafka.configuration, postgres: client, source: source,
+                    options: EventConsumerOptions(sessionTimeout: kafka.sessionTimeout),
+                    handler: CountingHandler(client: client))
+                let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
+                async let running: Void = group.run()
+                try await eventually("all effects", within: .seconds(20)) {
+                    try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [4]
+                }
+                // Those that are lost come once more, and nothing else has an effect.
+                try await producer.send((lost + [change("s:a", 5, epoch: 2)]).map { DocumentChangesEvent.change($0) })
+                    .requireAll()
+                let effects = "SELECT revision FROM effects ORDER BY revision"
+                let meant = ["s:a/1.1", "s:a/1.2", "s:a/2.3", "s:a/2.4", "s:a/2.5"]
+                try await eventually("the last effect", within: .seconds(20)) {
+                    try await client.query(effects).decode(String.self) == meant
+                }
+                group.triggerGracefulShutdown()
+                try await running
+                #expect(try await client.query(effects).decode(String.self) == meant)
             }
         }
     }

@@ -67,8 +67,11 @@ import Testing
         for number: Int64 in [3, 10, 11] { #expect(!first(number, ten)) }
         #expect(first(12, ten))
         #expect(first(15, ten))
-        // Numbers are assigned again after a restore.
-        #expect(!first(15, epoch: 2, ten))
+        // After a restore, numbers go on behind what the database still has: what is missing up to there is a gap, and what was handled
+        // from there on is another change.
+        #expect(first(15, epoch: 2, ten))
+        #expect(first(12, epoch: 2, ten))
+        for number: Int64 in [3, 10, 11] { #expect(!first(number, epoch: 2, ten)) }
 
         let unknown = ChangeBacklog()
         unknown.check([key: Revision(epoch: 1, number: 1)], nil)
