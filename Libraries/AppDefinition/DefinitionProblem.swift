@@ -8,6 +8,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fileNotText = "file-not-text"
         /// A file or folder whose name isn't UTF-8.
         case fileNameNotText = "file-name-not-text"
+        /// A folder at the app's root whose name differs only in its capitals from one that the format has.
+        case folderMisnamed = "folder-misnamed"
         /// A file that nothing reads and that is too large to be kept for an export of the app.
         case fileNotKept = "file-not-kept"
         /// A link that leads out of the app's folder, or nowhere.

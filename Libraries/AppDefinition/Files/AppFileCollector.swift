@@ -8,6 +8,8 @@ struct AppFileCollector {
     private var texts: [ExactText: String] = [:]
     /// What isn't read, and what is wrong with single files.
     private var rest = AppFiles()
+    /// The folders that were reported as misnamed.
+    private var misnamed: Set<ExactText> = []
     private var total = 0
     private var count = 0
 
@@ -16,6 +18,7 @@ struct AppFileCollector {
     ///   - read: the file's bytes; `nil` when it can't be read.
     mutating func add(_ path: String, size: Int, read: () -> [UInt8]?) {
         guard AppPaths.isRead(path) else {
+            noteFolder(of: path)
             if AppPaths.isKept(path) { rest.keep(path, size: size, read: read) }
             return
         }
@@ -31,6 +34,17 @@ struct AppFileCollector {
         }
         total += bytes.count
         texts[path] = text
+    }
+
+    /// Reports the folder of a file that isn't read if its name has the wrong capitals.
+    mutating func noteFolder(of path: String) {
+        guard let meant = AppPaths.meantFolder(of: path), let folder = path.splitAtBytes("/").first,
+            misnamed.insert(ExactText(folder)).inserted
+        else { return }
+        report(
+            DefinitionProblem(
+                .folderMisnamed, severity: .warning, file: folder,
+                "nothing in it is read: if it is the app's, rename it to \(meant)"))
     }
 
     mutating func report(_ problem: DefinitionProblem) { rest.problems.append(problem) }

@@ -20,7 +20,9 @@ extension AppFiles {
     /// has such files or the app's packages.
     public static func mayKeep(archived path: String) -> Bool {
         ("/" + path).hasSuffix("/\(PackageCollector.folder)/")
-            || ends(of: path).contains { AppPaths.isRead($0) || AppPaths.isKept($0) }
+            || ends(of: path).contains {
+                AppPaths.isRead($0) || AppPaths.isKept($0) || AppPaths.meantFolder(of: $0) != nil
+            }
     }
 
     /// The most bytes of a path in an archive, since each of its components costs a comparison.

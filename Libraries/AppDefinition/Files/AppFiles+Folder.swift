@@ -26,7 +26,10 @@ extension AppFiles {
             for name in found.names {
                 let path = relative.isEmpty ? name : relative + "/" + name
                 let full = folder + "/" + path
-                guard AppPaths.isEntered(path) || AppPaths.isRead(path) || AppPaths.isKept(path) else { continue }
+                guard AppPaths.isEntered(path) || AppPaths.isRead(path) || AppPaths.isKept(path) else {
+                    if relative.isEmpty { Self.noteMisnamed(name, in: folder, &collector) }
+                    continue
+                }
                 switch FolderEntry(at: full, inside: root) {
                 case .folder(let real) where AppPaths.isEntered(path) && !around.contains(ExactText(real)):
                     pending.append((path, around.union([ExactText(real)])))
@@ -43,6 +46,14 @@ extension AppFiles {
         }
         self = try collector.files()
         if texts.isEmpty, problems.isEmpty { throw Self.noApp(in: folder) }
+    }
+
+    /// Reports a folder at the root whose name has the wrong capitals if it has files such as an app's.
+    private static func noteMisnamed(_ name: String, in folder: String, _ collector: inout AppFileCollector) {
+        guard AppPaths.meantFolder(of: name + "/.json") != nil, let inside = FolderNames(of: "\(folder)/\(name)") else {
+            return
+        }
+        for file in inside.names { collector.noteFolder(of: "\(name)/\(file)") }
     }
 
     private static func names(in folder: String, relative: String) throws(AppDefinitionError) -> FolderNames {

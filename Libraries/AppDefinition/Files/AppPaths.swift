@@ -30,6 +30,18 @@ enum AppPaths {
     /// Whether a file is kept with the app although nothing reads it: the format has a folder for it.
     static func isKept(_ path: String) -> Bool { components(path).count > 1 && isEntered(path) }
 
+    /// The folder of the format that a file's folder at the root seems to be meant for: its name has other capitals, which some file
+    /// systems don't tell apart. `nil` for other folders, and for files that no app has.
+    static func meantFolder(of path: String) -> String? {
+        let parts = components(path)
+        guard parts.count > 1, path.hasSuffix(".json") || path.hasSuffix(".js"), let first = parts.first else {
+            return nil
+        }
+        let name = first.lowercased()
+        guard folders.contains(name), !name.hasSameBytes(as: first) else { return nil }
+        return parts.contains { skipped.contains($0) } ? nil : name
+    }
+
     /// Whether a folder can have files of an app.
     static func isEntered(_ path: String) -> Bool {
         let parts = components(path)

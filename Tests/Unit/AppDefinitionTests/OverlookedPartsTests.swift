@@ -128,6 +128,29 @@ struct OverlookedPartsTests {
         #expect(archived.problems.map(\.file) == ["functions/a\\xE9.js"])
     }
 
+    @Test func `folders whose names have the wrong capitals are named, if they have files such as an app's`() throws {
+        let root = NSTemporaryDirectory() + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        var files = AppFixture.files
+        files.texts["Triggers/nightly.json"] = "{}"
+        files.texts["Triggers/daily.json"] = "{}"
+        files.texts["Services/Program.cs"] = "class Program {}"
+        files.texts["HTTP_Endpoints/config.json"] = "[]"
+        try Self.write(files, to: root)
+        let meant = [
+            "warning: HTTP_Endpoints: nothing in it is read: if it is the app's, rename it to http_endpoints",
+            "warning: Triggers: nothing in it is read: if it is the app's, rename it to triggers",
+        ]
+        func shown(_ files: AppFiles) -> [String] {
+            files.problems.filter { $0.code == .folderMisnamed }
+                .map { "\($0.severity.rawValue): \($0.file): \($0.message)" }.sorted()
+        }
+        #expect(shown(try AppFiles(folder: root)) == meant)
+        let archived = files.texts.map { AppFiles.ArchivedFile(path: $0.key.text, bytes: Array($0.value.utf8)) }
+            .filter { AppFiles.mayKeep(archived: $0.path) }
+        #expect(shown(try AppFiles(archived: archived, in: "")) == meant)
+    }
+
     @Test func `links are followed inside of the folder, and named otherwise`() throws {
         let root = NSTemporaryDirectory() + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: root) }
