@@ -48,6 +48,25 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
         }
     }
 
+    /// Whether a field may have this name and value: a token, and text without line breaks and other control characters (RFC 9110, section
+    /// 5.5 and 5.6.2).
+    public static func isField(name: String, value: String) -> Bool { isField(name.utf8, value.utf8) }
+
+    static func isField(_ name: some Collection<UInt8>, _ value: some Collection<UInt8>) -> Bool {
+        !name.isEmpty && name.allSatisfy(isTokenByte) && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
     private static func isSame(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
         let left = left.utf8, right = right.utf8
         return left.count == right.count && left.elementsEqual(right) { lowered($0) == lowered($1) }

@@ -23,6 +23,8 @@ import Testing
         "teapot": "exports = (request, response) => { response.setStatusCode(418); };",
         "broken": "exports = () => { throw new Error('it broke'); };",
         "odd": "exports = (request, response) => { response.setStatusCode(101); };",
+        "split": "exports = (request, response) => { response.setHeader('X-Split', 'a\\r\\nX-Other: b'); };",
+        "unnamed": "exports = (request, response) => { response.setHeader('X Split', 'a'); };",
         "userWho": "exports = ({headers}) => ({id: context.user.id, token: headers.Authorization === undefined});",
     ]
 
@@ -37,6 +39,8 @@ import Testing
          {"route": "/teapot", "http_method": "GET", "function_name": "teapot", "respond_result": true},
          {"route": "/broken", "http_method": "GET", "function_name": "broken", "respond_result": true},
          {"route": "/odd", "http_method": "GET", "function_name": "odd", "respond_result": true},
+         {"route": "/split", "http_method": "GET", "function_name": "split", "respond_result": true},
+         {"route": "/unnamed", "http_method": "GET", "function_name": "unnamed", "respond_result": true},
          {"route": "/off", "http_method": "GET", "function_name": "echo", "respond_result": true, "disabled": true},
          {"route": "/who", "http_method": "GET", "function_name": "userWho", "respond_result": true},
          {"route": "/query", "http_method": "GET", "function_name": "echo", "respond_result": true,
@@ -146,6 +150,7 @@ import Testing
             ("GET", "/gone", 404, "NotFound"), ("GET", "/echo/", 404, "NotFound"), ("GET", "/off", 404, "NotFound"),
             ("GET", "/ECHO", 404, "NotFound"), ("DELETE", "/echo", 405, "MethodNotAllowed"),
             ("GET", "/broken", 400, "FunctionExecutionError"), ("GET", "/odd", 500, "FunctionExecutionError"),
+            ("GET", "/split", 500, "FunctionExecutionError"), ("GET", "/unnamed", 500, "FunctionExecutionError"),
             ("GET", "/who", 401, "InvalidSession"),
         ]
         for (method, target, status, expected) in cases {

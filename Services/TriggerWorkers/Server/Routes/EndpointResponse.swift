@@ -17,7 +17,7 @@ struct EndpointResponse {
     let ignoresValue: Bool
 
     /// - Parameter isExtended: whether the function's value is answered as Extended JSON.
-    /// - Throws: `HTTPError` 500 `FunctionExecutionError` for a status that a response can't have.
+    /// - Throws: `HTTPError` 500 `FunctionExecutionError` for a status or a header that a response can't have.
     func response(isExtended: Bool) throws(HTTPError) -> HTTPResponse {
         let given = value["response"]
         let status = given?["statusCode"]?.intValue ?? 200
@@ -25,7 +25,7 @@ struct EndpointResponse {
             throw HTTPError(
                 500, code: "FunctionExecutionError", "the function set the status \(status), which must be 200 to 599")
         }
-        let fields = headers(given?["headers"]?.documentValue ?? [:])
+        let fields = try headers(given?["headers"]?.documentValue ?? [:])
         var response = content(given?["body"], status, isConfigured: status != 200 || fields.count > 0, isExtended)
         for (name, _) in fields { response.headers[name] = nil }
         for (name, value) in fields { response.headers.add(name, value) }
@@ -50,13 +50,20 @@ struct EndpointResponse {
         }
     }
 
-    private func headers(_ given: Document) -> HTTPHeaders {
+    private func headers(_ given: Document) throws(HTTPError) -> HTTPHeaders {
         var headers = HTTPHeaders()
         for field in given.fields {
             let name = field.key.lowercased()
             if Self.reserved.containsExactly(name) || name.startsWithBytes(of: Self.proxyPrefix) { continue }
             for value in field.value.arrayValue ?? [] {
-                if let text = value.stringValue { headers.add(field.key, text) }
+                guard let text = value.stringValue else { continue }
+                guard HTTPHeaders.isField(name: field.key, value: text) else {
+                    throw HTTPError(
+                        500, code: "FunctionExecutionError",
+                        "the function set the header \(field.key.debugDescription), and a response can't have its name or its value: a name is a token such as X-Count, and a value has no line breaks"
+                    )
+                }
+                headers.add(field.key, text)
             }
         }
         return headers
