@@ -160,7 +160,8 @@ let libraries: [Target] = [
     library(
         "ServiceEngines",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
+            "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka",
             "Lifecycle",
             "Logging",

@@ -216,18 +216,25 @@ public final class ServiceEngines: Sendable {
             _ = try await admin.metadata(
                 AppDefinitionEvent.topic.contract.fullName(pool: pool), timeout: .seconds(1))
         }
-        _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry, epoch] in
+        _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
             try await registry.migrate()
             let shared = [DocumentStore.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
-            // Before anything is read that belongs to this epoch.
-            try await epoch.check(on: postgres, isFirst: true)
         }
         try await prepareSecrets()
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool, replication] in
             // A short time limit, so that `/health/ready` shows the reason soon; the next attempt continues from there.
             try await TopicOwner.createAll(
                 pool: pool, on: admin, replicationFactor: replication, timeout: .seconds(5))
+        }
+        // Before anything is read that belongs to an epoch.
+        _ = try await readiness.waitUntilReady("epoch", logger: logger) { [self] in
+            if !kafka.embedded {
+                try await TopicWitness(
+                    pool: pool, kafka: kafka, postgres: postgres, registry: registry, logger: logger
+                ).compare()
+            }
+            try await epoch.check(on: postgres, isFirst: true)
         }
         // From here on, most of the work is possible without a missing topic, and the topic is created again.
         readiness.add("topics", isRequired: false) { [topics] in try topics.check() }

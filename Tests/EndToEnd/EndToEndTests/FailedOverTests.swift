@@ -44,6 +44,26 @@ extension EndToEnd {
             try await work.close()
         }
 
+        @Test(.needsRealBroker) func `a snapshot that is put in place while nothing runs is known by the topic`()
+            async throws
+        {
+            let name = "partita-e2e-cold-snapshot-\(getpid())"
+            let first = try await RunningSystem.start(name)
+            let work = try await Work(first)
+            try await work.kept()
+            let copy = try await PostgresCopy.make(of: first, name: "snapshot", isStandby: false)
+            try await work.lost()
+            try first.kill("trigger-workers", SIGCONT)
+            #expect(await first.up.terminate(grace: .seconds(40)) == .exited(0))
+            copy.replace()
+            let second = try await RunningSystem.start(name, basePort: first.basePort)
+            try await work.verify()
+            #expect(
+                try await second.query("select reason from partita.epochs order by epoch").decode(String.self)
+                    == ["first", "the topic has later changes"])
+            try await work.close(second)
+        }
+
         /// Two devices that write in one conversation, and what Postgres has to have in the end.
         private final class Work: Sendable {
             let system: RunningSystem
@@ -158,10 +178,11 @@ extension EndToEnd {
                 TestDevice.unread(try await device.userRow(), talk.id)
             }
 
-            func close() async throws {
+            /// - Parameter present: the system, if it isn't the one with which the work began.
+            func close(_ present: RunningSystem? = nil) async throws {
                 try await ada.close()
                 try await ben.close()
-                #expect(await system.up.terminate(grace: .seconds(40)) == .exited(0))
+                #expect(await (present ?? system).up.terminate(grace: .seconds(40)) == .exited(0))
             }
         }
     }
