@@ -11,7 +11,8 @@ public import Postgres
 /// change ends all connections; and once a second, since an epoch can also begin on a running server.
 ///
 /// Postgres' system identifier and timeline tell a failover. A snapshot has the same ones as the original; it is recognized by the
-/// position in the write-ahead log, which is behind the last one that this process saw.
+/// position in the write-ahead log, which is behind the last one that this process saw. Of two standbys that take over one after the other,
+/// each begins an epoch at a time of its own.
 public final class EpochWatch: Sendable {
     /// Another epoch has begun.
     public struct Change: Sendable {
@@ -24,7 +25,7 @@ public final class EpochWatch: Sendable {
     private struct State {
         var epoch: Int32?
         /// What the last check found.
-        var checked: (epoch: Int32, position: Int64)?
+        var checked: (epoch: Int32, start: Int64, position: Int64)?
         var observers: [@Sendable (Change) -> Void] = []
     }
 
@@ -49,15 +50,18 @@ public final class EpochWatch: Sendable {
         let known = state.withLock { $0.checked }
         guard isFirst || known != nil else { return }
         let rows = try await client.query(
-            "select epoch, log_position, is_loss from partita.epoch_after($1, $2)",
-            [PostgresValue(known.map { Int64($0.epoch) }), PostgresValue(known?.position)])
+            "select epoch, start, log_position, is_loss from partita.epoch_after($1, $2, $3)",
+            [
+                PostgresValue(known.map { Int64($0.epoch) }), PostgresValue(known?.start),
+                PostgresValue(known?.position),
+            ])
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
-        let (epoch, position, isLoss) = try row.decode((Int32, Int64, Bool).self)
+        let (epoch, start, position, isLoss) = try row.decode((Int32, Int64, Int64, Bool).self)
         state.withLock { state in
             // Checks may end in another order than they began.
             if let checked = state.checked, checked.epoch > epoch { return }
             let former = state.checked.map { $0.epoch == epoch ? $0.position : 0 } ?? 0
-            state.checked = (epoch, max(position, former))
+            state.checked = (epoch, start, max(position, former))
         }
         note(epoch, isLoss: isLoss)
     }

@@ -1,7 +1,8 @@
 -- Returns the number of an epoch after this one. It must be unused on every server that ever had this database: two restores of one
--- backup, or two standbys that take over, mustn't begin the same one. The clock ensures that.
+-- backup, or two standbys that take over, mustn't begin the same one. It is the number of seconds since 2020; two failovers within one
+-- second are told apart by the times at which their epochs began (`epoch_after`).
 create or replace function partita.next_epoch(present int) returns int language sql volatile as $$
-    select greatest(present + 1, (extract(epoch from clock_timestamp()) / 10)::int);
+    select greatest(present + 1, (extract(epoch from clock_timestamp()) - 1577836800)::int);
 $$;
 
 -- Returns the current epoch. If Postgres' system identifier or timeline differs from the newest row's, this database was restored,
@@ -52,18 +53,24 @@ create or replace function partita.begin_epoch(reason text) returns int language
     select partita.begin_epoch_after(partita.current_epoch(), reason);
 $$;
 
--- Returns the current epoch and the position in the write-ahead log, for a process that saw both before: if the
--- epoch is an earlier one, or the log is behind the position, a snapshot has replaced the data directory, and an epoch begins. `is_loss` says whether
--- commits may be gone that the process has seen. Both parameters are null for a process that has seen nothing.
+-- Returns the current epoch, when it began (in microseconds since 1970), and the position in the write-ahead log, for a process that saw
+-- these before. If the epoch is an earlier one, or another one with the same number, or the log is behind the position, another server or
+-- a snapshot has taken the place of the one that the process knows, and an epoch begins. `is_loss` says whether commits may be gone that
+-- the process has seen. The parameters are null for a process that has seen nothing.
 create or replace function partita.epoch_after(
-    known_epoch int, known_position bigint, out epoch int, out log_position bigint, out is_loss boolean
+    known_epoch int, known_start bigint, known_position bigint,
+    out epoch int, out start bigint, out log_position bigint, out is_loss boolean
 ) language plpgsql as $$
 begin
     epoch := partita.current_epoch();
     -- Up to here the log survives a crash.
     log_position := (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint;
-    if epoch < known_epoch or (epoch = known_epoch and log_position < known_position) then
-        epoch := partita.begin_epoch_after(known_epoch, 'the write-ahead log went back');
+    start := (select (extract(epoch from e.started_at) * 1000000)::bigint from partita.epochs e where e.epoch = epoch_after.epoch);
+    if epoch < known_epoch or epoch = known_epoch and (start <> known_start or log_position < known_position) then
+        epoch := partita.begin_epoch_after(known_epoch, case
+            when epoch = known_epoch and start <> known_start then 'another server has begun the same epoch'
+            else 'the write-ahead log went back' end);
+        start := (select (extract(epoch from e.started_at) * 1000000)::bigint from partita.epochs e where e.epoch = epoch_after.epoch);
     end if;
     is_loss := exists (
         select from partita.epochs e

@@ -69,11 +69,18 @@ struct EpochWatchTests {
 
     @Test func `a log that is behind what processes saw begins one epoch, however many notice it`() async throws {
         try await StoreFixture.with { fixture in
-            @Sendable func check(_ epoch: Int32, _ position: Int64) async throws -> (Int32, Int64, Bool) {
+            _ = try await fixture.store.currentEpoch()  // begins the first one
+            let start = try #require(
+                await fixture.client.query(
+                    "select (extract(epoch from started_at) * 1000000)::bigint from partita.epochs"
+                ).decode(Int64.self).first)
+            @Sendable func check(
+                _ epoch: Int32, _ position: Int64, start: Int64 = start
+            ) async throws -> (Int32, Int64, Bool) {
                 try await #require(
                     fixture.client.query(
-                        "select epoch, log_position, is_loss from partita.epoch_after($1, $2)",
-                        [.int(Int64(epoch)), .int(position)]
+                        "select epoch, log_position, is_loss from partita.epoch_after($1, $2, $3)",
+                        [.int(Int64(epoch)), .int(start), .int(position)]
                     ).decode((Int32, Int64, Bool).self).first)
             }
             let position = try await check(1, 0).1
@@ -97,9 +104,16 @@ struct EpochWatchTests {
             let known = try #require(epochs.first) + 1000
             let next = try await check(known, 0)
             #expect(next.0 > known && next.2)
+            // Another standby has begun the epoch that the process knows.
+            let third = try await check(next.0, 0, start: start + 1)
+            #expect(third.0 > next.0 && third.2)
             let reasons = try await fixture.client.query("select reason from partita.epochs order by epoch")
                 .decode(String.self)
-            #expect(reasons == ["first", "the write-ahead log went back", "the write-ahead log went back"])
+            #expect(
+                reasons == [
+                    "first", "the write-ahead log went back", "the write-ahead log went back",
+                    "another server has begun the same epoch",
+                ])
         }
     }
 }
