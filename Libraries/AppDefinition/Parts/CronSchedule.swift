@@ -30,14 +30,16 @@ public struct CronSchedule: Hashable, Sendable, CustomStringConvertible {
         guard next(after: 0) != nil else { return nil }
     }
 
-    /// The first scheduled time after the given time, both in whole seconds since 1970-01-01T00:00:00Z.
+    /// The first scheduled time after the given time, both in milliseconds since 1970-01-01T00:00:00Z, as all times of the system.
     public func next(after time: Int64) -> Int64? {
-        let start = (Self.floorDivide(time, 60) + 1) * 60
+        let start = (Self.floorDivide(time, 60_000) + 1) * 60
         var day = Self.floorDivide(start, 86_400)
         var earliest = Int(start - day * 86_400)
         // A leap day is at most eight years away.
         for _ in 0..<(366 * 9) {
-            if matches(day: day), let second = firstSecond(from: earliest) { return day * 86_400 + Int64(second) }
+            if matches(day: day), let second = firstSecond(from: earliest) {
+                return (day * 86_400 + Int64(second)) * 1000
+            }
             day += 1
             earliest = 0
         }

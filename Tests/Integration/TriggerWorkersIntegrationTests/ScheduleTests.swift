@@ -11,6 +11,8 @@ import SyncEngine
 import TestSupport
 import Testing
 
+@testable import TriggerWorkers
+
 @Suite struct ScheduleTests {
     /// Writes twice, and in between waits for a document.
     private static let waiting = """
@@ -41,6 +43,149 @@ import Testing
         func start() throws -> ChildProcess {
             try ChildProcess.spawn(
                 CurrentEnvironment.sibling("trigger-workers"), environment: environment, output: .file("/dev/null"))
+        }
+    }
+
+    private static let minute: Int64 = 60_000
+    /// 2026-01-01T00:00:00Z.
+    private static let beginning: Int64 = 1_767_225_600_000
+
+    private func schedule(_ expression: String, skips: Bool = false) throws -> TriggerDefinition.Schedule {
+        let app = TriggerApp(
+            functions: ["tick": "exports = () => null;"],
+            more: [
+                "triggers/tick.json": """
+                {"name": "tick", "type": "SCHEDULED", "disabled": false,
+                 "config": {"schedule": "\(expression)", "skip_catchup_events": \(skips)},
+                 "event_processors": {"FUNCTION": {"config": {"function_name": "tick"}}}}
+                """
+            ])
+        guard case .schedule(let schedule)? = try AppDefinition(files: app.files).triggers.first?.event else {
+            throw ScheduleMissing()
+        }
+        return schedule
+    }
+
+    private struct ScheduleMissing: Error {}
+
+    @Test func `of two workers that look every second, one runs each scheduled time, and only then`() async throws {
+        let table = ScheduleTable(client: try await TriggersFixture.shared().postgres)
+        let app = TriggerApp().id
+        for (expression, meant) in [("* * * * *", Array(1...10)), ("*/5 * * * *", [5, 10]), ("30 9 * * *", [])] {
+            let schedule = try schedule(expression)
+            var runs: [Int64] = []
+            for second in 0...(10 * 60) {
+                let now = Self.beginning + Int64(second) * 1000 + 7
+                async let first = table.take(schedule, app: app, trigger: expression, now: now)
+                async let second = table.take(schedule, app: app, trigger: expression, now: now)
+                for case .run(let run)? in try await [first, second] {
+                    #expect(now - run.at < 1000)
+                    runs.append(run.at)
+                    try await table.finish(run)
+                }
+            }
+            #expect(runs == meant.map { Self.beginning + Int64($0) * Self.minute }, "\(expression)")
+        }
+    }
+
+    @Test func `a scheduled time is skipped while the run before it isn't done`() async throws {
+        let table = ScheduleTable(client: try await TriggersFixture.shared().postgres)
+        let app = TriggerApp().id
+        let schedule = try schedule("* * * * *")
+        func take(_ minutes: Int64) async throws -> ScheduleTable.Taken? {
+            try await table.take(schedule, app: app, trigger: "often", now: Self.beginning + minutes * Self.minute)
+        }
+        #expect(try await take(0) == nil)
+        guard case .run(let first)? = try await take(1) else {
+            Issue.record("it doesn't run")
+            return
+        }
+        for minutes: Int64 in [2, 3] {
+            guard case .overlapping(let run)? = try await take(minutes) else {
+                Issue.record("it overlaps")
+                return
+            }
+            #expect(run.at == Self.beginning + minutes * Self.minute)
+        }
+        try await table.finish(first)
+        guard case .run(let next)? = try await take(4) else {
+            Issue.record("it doesn't run again")
+            return
+        }
+        try await table.finish(next)
+    }
+
+    @Test func `of missed scheduled times the last one is run, or none`() async throws {
+        let table = ScheduleTable(client: try await TriggersFixture.shared().postgres)
+        let app = TriggerApp().id
+        for skips in [false, true] {
+            let schedule = try schedule("*/10 * * * *", skips: skips)
+            func take(_ minutes: Int64, _ milliseconds: Int64 = 0) async throws -> ScheduleTable.Taken? {
+                try await table.take(
+                    schedule, app: app, trigger: "missed-\(skips)",
+                    now: Self.beginning + minutes * Self.minute + milliseconds)
+            }
+            #expect(try await take(0) == nil)
+            let taken = try await take(95)
+            switch taken {
+            case .run(let run)? where !skips:
+                #expect(run.at == Self.beginning + 90 * Self.minute)
+                try await table.finish(run)
+            case .missed(let run)? where skips: #expect(run.at == Self.beginning + 90 * Self.minute)
+            default: Issue.record("what is taken: \(String(describing: taken))")
+            }
+            #expect(try await take(96) == nil)
+            // A worker that is only a little late has missed nothing.
+            guard case .run(let run)? = try await take(100, 5000) else {
+                Issue.record("the next time isn't taken")
+                return
+            }
+            try await table.finish(run)
+        }
+    }
+
+    /// On the clock of the machine, with two processes: nothing here decides when a minute is over.
+    @Test func `two workers run a function each minute once`() async throws {
+        let workers = try await Workers()
+        let processes = [try workers.start(), try workers.start()]
+        defer { for process in processes { process.signal(SIGKILL) } }
+        let app = TriggerApp(
+            functions: [
+                "tick": """
+                exports = async () => {
+                    const ticks = context.services.get("mongodb-atlas").db("Test").collection("Tick");
+                    await ticks.insertOne({ at: new Date() });
+                };
+                """
+            ],
+            more: [
+                "triggers/tick.json": """
+                {"name": "tick", "type": "SCHEDULED", "disabled": false, "config": {"schedule": "* * * * *"},
+                 "event_processors": {"FUNCTION": {"config": {"function_name": "tick"}}}}
+                """
+            ])
+        let definition = try AppDefinition(files: app.files)
+        try await PostgresClient.withClient(PostgresConfiguration(url: workers.databaseURL), on: LoopGroup(1)) {
+            client in
+            try await eventually("the workers have their tables", within: .seconds(30)) {
+                try await client.query("select to_regclass('partita.trigger_moments') is not null").first?.decode(0)
+                    ?? false
+            }
+            _ = try await AppRegistry(client: client).deploy(definition)
+            try await eventually("the schedule has begun", within: .seconds(30)) {
+                try await !client.query("select from partita.trigger_schedules").isEmpty
+            }
+            let start = WallClock.system.now()
+            let store = DocumentStore(client: client)
+            store.define(AppStorage(definition))
+            let ticks = store.collection("Tick", database: "Test", app: app.id)
+            let firstMinute = start / Self.minute + 1
+            try await eventually("two minutes have begun", within: .seconds(130)) {
+                try await ticks.find().count >= 2
+            }
+            let end = WallClock.system.now()
+            let minutes = try await ticks.find().compactMap { $0["at"]?.dateValue.map { $0 / Self.minute } }.sorted()
+            #expect(minutes == Array(firstMinute...(end / Self.minute)))
         }
     }
 

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 @Suite struct CronScheduleTests {
-    private static func seconds(_ text: String) throws -> Int64 {
-        Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970)
+    private static func milliseconds(_ text: String) throws -> Int64 {
+        Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970) * 1000
     }
 
     @Test(arguments: [
@@ -22,7 +22,11 @@ import Testing
     ])
     func `the next scheduled time is the first one after`(expression: String, from: String, to: String) throws {
         let schedule = try #require(CronSchedule(expression))
-        #expect(schedule.next(after: try Self.seconds(from)) == (try Self.seconds(to)))
+        let (from, to) = (try Self.milliseconds(from), try Self.milliseconds(to))
+        #expect(schedule.next(after: from) == to)
+        // The last millisecond before it, and the time itself, which isn't after itself.
+        #expect(schedule.next(after: to - 1) == to)
+        #expect(try #require(schedule.next(after: to)) >= to + 60_000)
     }
 
     @Test(arguments: [

@@ -69,7 +69,7 @@ import Testing
         #expect(event.match?.document == ["fullDocument.vip": true])
         #expect(app.trigger("written")?.isDisabled == true)
         guard case .schedule(let schedule)? = app.trigger("nightly")?.event else { throw NotFound() }
-        #expect(schedule.cron.next(after: 0) == Int64(10_800))
+        #expect(schedule.cron.next(after: 0) == Int64(10_800_000))
     }
 
     @Test func `accounts are confirmed and reset as the provider says`() throws {

@@ -36,8 +36,11 @@ struct ScheduledTriggers: Service {
                 for trigger in app.definition.triggers
                 where !trigger.isDisabled && app.pause(of: trigger.name) == nil {
                     guard case .schedule(let schedule) = trigger.event else { continue }
-                    if let run = try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
-                        runs.append(run)
+                    switch try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
+                    case .run(let run): runs.append(run)
+                    case .overlapping(let run): note(run, trigger, "is skipped: the run before it isn't done")
+                    case .missed(let run): note(run, trigger, "is skipped: it passed while no worker ran")
+                    case nil: break
                     }
                 }
             }
@@ -48,6 +51,15 @@ struct ScheduledTriggers: Service {
             logger.log(level: isNew ? .warning : .debug, "schedules wait", metadata: ["error": "\(error)"])
         }
         return runs
+    }
+
+    /// Tells the app's developers that the function doesn't run for a scheduled time.
+    private func note(_ run: ScheduleTable.Run, _ trigger: TriggerDefinition, _ what: String) {
+        TriggerMetrics.runs["skipped"].increment()
+        runner.logs.add(
+            .init(
+                app: run.app, function: trigger.functionName, trigger: trigger.name, level: "warn",
+                message: "the scheduled time \(ISODate.text(run.at)) \(what)"))
     }
 
     private func perform(_ run: ScheduleTable.Run) async {

@@ -23,31 +23,54 @@ struct ScheduleTable: Sendable {
 
     private static let claimEnd = "clock_timestamp() + interval '\(claim.components.seconds) seconds'"
 
+    /// What became of a scheduled time that the caller has taken.
+    enum Taken: Hashable, Sendable {
+        /// It is claimed for the caller.
+        case run(Run)
+        /// The run before it isn't done.
+        case overlapping(Run)
+        /// It passed while no worker ran, and the trigger skips those.
+        case missed(Run)
+    }
+
+    /// A scheduled time that is taken so much later than it was due, in milliseconds, was missed: workers look every second.
+    static let lateness: Int64 = 30_000
+
     /// Takes the last scheduled time that is due and that no worker has taken; of several missed ones, only the last.
-    /// - Returns: the scheduled time, claimed for the caller; `nil` when none is due, or another worker was faster.
-    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Run? {
-        // A schedule begins when a worker sees its trigger for the first time.
-        let rows = try await client.query(
+    /// - Returns: `nil` when none is due, or another worker was faster.
+    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Taken? {
+        let known = try await client.query(
             """
-            insert into partita.trigger_schedules as s (app, trigger, taken) values ($1, $2, to_timestamp($3::double precision / 1000))
-            on conflict (app, trigger) do update set taken = s.taken
-            returning (extract(epoch from taken) * 1000)::bigint
-            """, [.text(app), .text(trigger), .int(now)])
-        guard let taken = try rows.first?.decode(0, as: Int64.self), var at = schedule.cron.next(after: taken),
-            at <= now
-        else { return nil }
+            select (extract(epoch from taken) * 1000)::bigint from partita.trigger_schedules where app = $1 and trigger = $2
+            """, [.text(app), .text(trigger)])
+        guard let taken = try known.first?.decode(0, as: Int64.self) else {
+            // A schedule begins when a worker sees its trigger for the first time.
+            try await client.execute(
+                """
+                insert into partita.trigger_schedules (app, trigger, taken) values ($1, $2, to_timestamp($3::double precision / 1000))
+                on conflict do nothing
+                """, [.text(app), .text(trigger), .int(now)])
+            return nil
+        }
+        guard var at = schedule.cron.next(after: taken), at <= now else { return nil }
         while let next = schedule.cron.next(after: at), next <= now { at = next }
         let run = Run(app: app, trigger: trigger, at: at)
-        let won = try await client.execute(
+        let isMissed = schedule.skipsCatchUpEvents && at < now - Self.lateness
+        let rows = try await client.query(
             """
             with won as (
                 update partita.trigger_schedules set taken = to_timestamp($3::double precision / 1000)
                 where app = $1 and trigger = $2 and taken < to_timestamp($3::double precision / 1000) returning app
+            ), opened as (
+                insert into partita.trigger_moments (app, trigger, moment, claimed_until)
+                select $1, $2, $3, \(Self.claimEnd) from won
+                where not $4 and not exists (select from partita.trigger_moments where app = $1 and trigger = $2)
+                returning app
             )
-            insert into partita.trigger_moments (app, trigger, moment, claimed_until)
-            select $1, $2, $3, \(Self.claimEnd) from won
-            """, run.key)
-        return won == 1 ? run : nil
+            select exists (select from opened) from won
+            """, run.key + [.bool(isMissed)])
+        guard let isOpened = try rows.first?.decode(0, as: Bool.self) else { return nil }
+        return isOpened ? .run(run) : isMissed ? .missed(run) : .overlapping(run)
     }
 
     /// Makes the scheduled times before `now` count as taken.
