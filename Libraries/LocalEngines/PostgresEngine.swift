@@ -9,6 +9,8 @@ public actor PostgresEngine: Engine {
     private let directory: EngineDirectory
     private let isDurable: Bool
     private var child: ChildProcess?
+    /// Whether the server has run: a directory that is gone then isn't a new one.
+    private var hasRun = false
 
     /// - Parameters:
     ///   - root: the directory that holds the engines' directories.
@@ -28,6 +30,12 @@ public actor PostgresEngine: Engine {
         try await directory.stopLeftover(Self.fastShutdown)
         try LocalPort.requireFree(port, for: name)
         let isNew = !directory.contains("data/PG_VERSION")
+        guard !isNew || !hasRun else {
+            throw EngineError(
+                engine: name,
+                message:
+                    "its data directory \(directory.path)/data is gone or empty: put it back, and the server starts")
+        }
         if isNew {
             try await directory.run(
                 binaries + "/initdb",
@@ -36,6 +44,7 @@ public actor PostgresEngine: Engine {
         let child = try directory.spawn(
             binaries + "/postgres", ["-D", directory.path + "/data"] + settings, deathSignal: Self.fastShutdown)
         self.child = child
+        hasRun = true
         let port = port
         try await directory.wait(for: child, deadline: .seconds(60)) {
             await Self.succeeds(binaries + "/pg_isready", ["-q", "-h", "127.0.0.1", "-p", "\(port)"])

@@ -1,4 +1,5 @@
 import ChildProcesses
+import EventLoop
 import LocalEngines
 
 /// The engines that `up` starts: those that no environment variable names.
@@ -78,11 +79,14 @@ struct StartedEngines: Sendable {
     /// The backends of a killed Postgres keep running for seconds and hold the data directory; the start fails until
     /// they end.
     private static func restart(_ engine: any Engine) async {
+        var failures = FailureChanges()
         while !Task.isCancelled {
             do {
                 return try await engine.start()
             } catch {
-                Progress.line("\(error.engine) can't be started yet: \(error.message.prefix(200))")
+                if failures.isNew(error.message) {
+                    Progress.line("\(error.engine) can't be started yet: \(error.message.prefix(200))")
+                }
             }
             try? await Task.sleep(for: .milliseconds(500))  // cancelled: the loop's condition ends it
         }

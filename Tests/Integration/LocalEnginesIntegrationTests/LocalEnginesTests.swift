@@ -25,6 +25,23 @@ struct LocalEnginesTests {
         }
     }
 
+    @Test func `postgres isn't made anew while its data directory is away`() async throws {
+        try await withRoot { root in
+            let engine = PostgresEngine(root: root, port: try LocalPort.free())
+            try await engine.start()
+            try await psql(engine.url, "create table kept(a int); insert into kept values (7)")
+            await engine.stop()
+            let data = "\(root)/postgres/data"
+            try FileManager.default.moveItem(atPath: data, toPath: data + ".away")
+            await #expect { try await engine.start() } throws: { "\($0)".contains("/postgres/data is gone or empty") }
+            #expect(!FileManager.default.fileExists(atPath: data))
+            try FileManager.default.moveItem(atPath: data + ".away", toPath: data)
+            try await engine.start()
+            #expect(try await psql(engine.url, "select a from kept") == "7\n")
+            await engine.stop()
+        }
+    }
+
     @Test func `an engine that was left running by a killed parent is replaced`() async throws {
         try await withRoot { root in
             let first = RedisEngine(root: root, port: try LocalPort.free())
