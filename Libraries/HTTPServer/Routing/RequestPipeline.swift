@@ -159,8 +159,10 @@ final class RequestPipeline: Sendable {
         if let known = error as? any HTTPErrorConvertible {
             let answer = known.httpError
             if answer.status >= 500 {
-                logger.error(
-                    "request failed",
+                // A handler that says that it can't answer now isn't at fault; its readiness and the count of responses tell.
+                let isExpected = answer.status == 503 && error is HTTPError
+                logger.log(
+                    level: isExpected ? .debug : .error, "request failed",
                     metadata: [
                         "request.id": "\(request.id)", "http.route": "\(request.route ?? "NotFound")",
                         "error": "\(error)",
