@@ -153,7 +153,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             let found = changes.filter { $0.revision.number <= end }
             if let first = changes.first, first.revision.number > position + 1 {
                 try await skip(key, to: Revision(epoch: first.revision.epoch, number: first.revision.number - 1))
-            } else if changes.isEmpty, end < .max {
+            } else if changes.isEmpty, end < .max {  // otherwise nothing is missing
                 try await skip(key, to: Revision(epoch: epoch, number: end))
             }
             let missing = found.filter { !done.contains($0.revision.number) }

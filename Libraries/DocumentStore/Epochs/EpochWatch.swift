@@ -74,9 +74,10 @@ public final class EpochWatch: Sendable {
             return (former, state.observers)
         }
         guard former < epoch || isLoss else { return }
-        logger.notice(
-            "another epoch of the database",
-            metadata: ["epoch": "\(epoch)", "epoch.former": "\(former)", "epoch.is-loss": "\(isLoss)"])
+        logger.log(
+            level: isLoss ? .warning : .notice,
+            isLoss ? "another epoch of the database, which may have lost commits" : "another epoch of the database",
+            metadata: ["epoch": "\(epoch)", "epoch.former": "\(former)"])
         for observer in observers { observer(Change(former: former, epoch: epoch, isLoss: isLoss)) }
     }
 
