@@ -129,7 +129,7 @@ struct DefinitionCheck {
                     "\(event.database).\(collection) belongs to \(other), which is another cluster than \(event.service): name the service that has it"
                 )
             }
-            checkCollection(of: event, definition, file: file, severity)
+            checkCollection(of: event, definition, file: file)
         }
     }
 
@@ -176,22 +176,16 @@ struct DefinitionCheck {
         }
     }
 
-    /// An export doesn't name every collection: functions, and clients under default rules, also write to others.
-    private func checkCollection(
-        of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String,
-        _ severity: DefinitionProblem.Severity
-    ) {
+    /// An export doesn't name every collection: functions, clients under default rules, and other programs also write to others.
+    private func checkCollection(of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String) {
         guard !definition.collections.isEmpty, let collection = event.collection,
             definition.collection(collection, database: event.database) == nil,
             !definition.functions.contains(where: { $0.source.contains(collection) })
         else { return }
-        let hasDefaultRules = definition.dataSources.contains {
-            $0.name.hasSameBytes(as: event.service) && $0.defaultRules != nil
-        }
         log.add(
-            .collectionUnknown, severity: hasDefaultRules ? .warning : severity, file: file,
-            pointer: "/config/collection",
-            "the app has no collection \(event.database).\(collection), and no function names it")
+            .collectionUnknown, severity: .warning, file: file, pointer: "/config/collection",
+            "the app has no collection \(event.database).\(collection), and no function names it: check the name; the trigger runs if anything writes there"
+        )
     }
 
     private func checkProviders(_ definition: AppDefinition) {

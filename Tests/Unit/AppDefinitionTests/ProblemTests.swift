@@ -298,18 +298,18 @@ import Testing
         #expect(problems.contains { $0.code == .functionNotExported } != isSound)
     }
 
-    @Test func `a trigger's collection is one that the app declares or a function writes`() {
-        let text = """
+    @Test func `a trigger of a collection that nothing else names is served, with a warning`() {
+        var files = AppFixture.files(
+            "triggers/written.json",
+            """
             {"name": "written", "type": "DATABASE", "function_name": "greet",
              "config": {"database": "Shop", "collection": "Log", "operation_types": ["INSERT"]}}
-            """
-        var files = AppFixture.files("triggers/written.json", text)
-        #expect(!AppDefinition.inspect(files).isDeployable)
-        var open = files
-        open.texts["data_sources/mongodb-atlas/default_rule.json"] = "{\"roles\": []}"
-        #expect(AppDefinition.inspect(open).isDeployable)
+            """)
+        let inspection = AppDefinition.inspect(files)
+        #expect(inspection.problems.map { "\($0.severity) \($0.code.rawValue)" } == ["warning collection-unknown"])
+        #expect(inspection.isDeployable)
         files.texts["functions/greet.js"] = "exports = () => context.services.get('m').db('Shop').collection('Log')"
-        #expect(AppDefinition.inspect(files).isDeployable)
+        #expect(!AppDefinition.inspect(files).problems.contains { $0.code == .collectionUnknown })
     }
 
     @Test func `a stored definition that is no longer sound denies instead of vanishing`() throws {
