@@ -44,7 +44,12 @@ extension AppStorage {
                 .schemaViolation, "a partition has at most 1,024 bytes, and no U+0000", mongoCode: 121, path: key)
         }
         guard let violation = validate(namespace, document) else { return }
-        throw DocumentStoreError(.schemaViolation, violation.reason, mongoCode: 121, path: violation.path)
+        let id = document.id.map { ExtendedJSON.print($0) } ?? "without an _id"
+        let place = violation.path.map { $0.isEmpty ? "" : "\($0): " } ?? ""
+        throw DocumentStoreError(
+            .schemaViolation,
+            "the document \(id) of \(namespace.database).\(namespace.collection): \(place)\(violation.reason)",
+            mongoCode: 121, path: violation.path)
     }
 }
 

@@ -30,6 +30,19 @@ import Testing
 
     private struct Refused: Error {}
 
+    @Test func `what a schema refuses is named with its document and path`() async throws {
+        try await StoreFixture.with(validate: { _, document in
+            document["text"] == nil ? .init(reason: "is required", path: "text") : nil
+        }) { fixture in
+            let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            let error = await #expect(throws: DocumentStoreError.self) {
+                try await collection.insertOne(["_id": "a", "partition": "conversation=1"])
+            }
+            #expect(error?.code == .schemaViolation && error?.path == "text")
+            #expect(error?.message == #"the document "a" of RChat.ChatMessage: text: is required"#)
+        }
+    }
+
     @Test func `documents of several collections and partitions are written together`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await Self.commit(
