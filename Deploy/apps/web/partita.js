@@ -171,8 +171,8 @@ export class Session {
   }
 }
 
-// `epoch.number`, comparable.
-const revision = (text) => { const [epoch, number] = text.split("."); return Number(epoch) * 2 ** 40 + Number(number); };
+// `epoch.number`, comparable. Both may be large: an epoch has 31 bits, a number 63.
+const revision = (text) => { const [epoch, number] = text.split("."); return (BigInt(epoch) << 63n) + BigInt(number); };
 const keyOf = (collection, id) => JSON.stringify([collection, id]);
 
 export class Partition {
