@@ -55,7 +55,7 @@ extension EndToEnd {
             try await work.lost()
             try first.kill("trigger-workers", SIGCONT)
             #expect(await first.up.terminate(grace: .seconds(40)) == .exited(0))
-            copy.replace()
+            try copy.replace()
             let second = try await RunningSystem.start(name, basePort: first.basePort)
             try await work.verify()
             #expect(
@@ -119,8 +119,10 @@ extension EndToEnd {
                         ["$set": ["userPreferences.displayName": "Ben Franklin"]])
                 }
                 try await ben.own.waitForUploads()
+                try await eventually("its trigger has run, too", within: .seconds(30)) {
+                    try await shownName(of: ben) == "Ben Franklin"
+                }
                 // Of these the topic has the events, and no trigger has run.
-                try await Task.sleep(for: .seconds(1))
                 try system.kill("trigger-workers", SIGSTOP)
                 try await send("lost before a trigger ran")
                 _ = try await ada.send("the first one here", to: quiet)
@@ -165,7 +167,15 @@ extension EndToEnd {
                             return seen == meant
                         }
                     }
-                    try await Task.sleep(for: .seconds(2))
+                    try await eventually("the triggers have handled every change", within: .seconds(30)) {
+                        try await system.query(
+                            """
+                            select from partita.partitions p left join partita.handled_events h
+                                on h.consumer = 'trigger-workers' and h.app = p.app and h.partition = p.partition
+                            where coalesce(h.watermark, 0) < p.head
+                            """
+                        ).isEmpty
+                    }
                     for device in [ada, ben] { #expect(try await unread(device, talk) == count) }
                     #expect(try await unread(ben, quietTalk) == 1)
                 } catch {

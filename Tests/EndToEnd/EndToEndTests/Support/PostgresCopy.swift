@@ -58,10 +58,8 @@ struct PostgresCopy: Sendable {
 
     /// Kills the original with its whole data directory, and puts the copy in its place; `up` starts it there.
     func takeOver() async throws {
-        let engines = "\(system.directory)/engines/postgres"
         let former = try system.pid(of: "postgres")
-        rename("\(engines)/data", "\(root)/lost")
-        rename(data, "\(engines)/data")
+        try replace()
         try system.kill("postgres")
         try await eventually("the copy runs", within: .seconds(60)) {
             guard try system.pid(of: "postgres") != former else { return false }
@@ -69,11 +67,11 @@ struct PostgresCopy: Sendable {
         }
     }
 
-    /// Puts the copy in the original's place while nothing runs.
-    func replace() {
-        let engines = "\(system.directory)/engines/postgres"
-        rename("\(engines)/data", "\(root)/lost")
-        rename(data, "\(engines)/data")
+    /// Puts the copy in the original's place.
+    func replace() throws {
+        let original = "\(system.directory)/engines/postgres/data"
+        try FileManager.default.moveItem(atPath: original, toPath: "\(root)/lost")
+        try FileManager.default.moveItem(atPath: data, toPath: original)
     }
 
     /// The account that the original runs as.
