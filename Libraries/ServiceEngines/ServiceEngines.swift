@@ -231,7 +231,7 @@ public final class ServiceEngines: Sendable {
         _ = try await readiness.waitUntilReady("epoch", logger: logger) { [self] in
             if !kafka.embedded {
                 try await TopicWitness(
-                    pool: pool, kafka: kafka, postgres: postgres, registry: registry, logger: logger
+                    pool: pool, kafka: kafka, store: store, registry: registry, logger: logger
                 ).compare()
             }
             try await epoch.check(on: postgres, isFirst: true)

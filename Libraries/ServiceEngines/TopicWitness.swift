@@ -1,6 +1,7 @@
 import AppRegistry
 import ChangeStream
 import DocumentModel
+import DocumentStore
 import EventStream
 import EventTopics
 import Kafka
@@ -14,7 +15,7 @@ import Postgres
 struct TopicWitness {
     let pool: String
     let kafka: KafkaConfiguration
-    let postgres: PostgresClient
+    let store: DocumentStore
     let registry: AppRegistry
     let logger: Logger
 
@@ -27,14 +28,13 @@ struct TopicWitness {
         // Of an app that was removed the database has nothing, and lacks nothing.
         let apps = try await registry.versions()
         let known = changes.filter { apps[$0.key.app] != nil }
-        guard !known.isEmpty,
-            let present = try await postgres.query("select partita.current_epoch()").decode(Int32.self).first
-        else { return }
-        let areLost = try await ChangeHistory(client: postgres).areLost(known)
+        if known.isEmpty { return }
+        let present = try await store.currentEpoch()
+        let areLost = try await ChangeHistory(client: store.client).areLost(known)
         // Those of former epochs were lost when the present one began.
         let lost = zip(known, areLost).filter { $1 && $0.revision.epoch >= present }.map(\.0)
         guard let last = lost.map(\.revision.epoch).max() else { return }
-        try await postgres.execute(
+        try await store.client.execute(
             "select partita.begin_epoch_after($1, 'the topic has later changes')", [.int(Int64(last))])
         logger.warning(
             "the database is older than the topic of changes: an epoch begins",

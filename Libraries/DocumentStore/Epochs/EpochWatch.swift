@@ -82,7 +82,7 @@ public final class EpochWatch: Sendable {
     }
 
     /// Checks once a second until graceful shutdown or cancellation.
-    /// - Parameter client: of a database that the store's migrations were applied to.
+    /// - Parameter client: of a database that was checked before.
     public func watching(_ client: PostgresClient) -> any Service { Watching(watch: self, client: client) }
 
     private struct Watching: Service {
@@ -98,7 +98,7 @@ public final class EpochWatch: Sendable {
             while !Task.isCancelled {
                 var pause = EpochWatch.interval
                 do {
-                    try await watch.check(on: client, isFirst: true)
+                    try await watch.check(on: client)
                     backoff.reset()
                 } catch {
                     watch.logger.debug("the epoch is unknown for now", metadata: ["error": "\(error)"])
