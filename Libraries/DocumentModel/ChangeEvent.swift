@@ -51,6 +51,8 @@ public struct ChangeEvent: Sendable {
     public var updateDescription: UpdateDescription?
     public var movedFrom: Move?
     public var origin: Origin?
+    /// The runs of triggers that led to the change; `nil` if no trigger wrote it.
+    public var causedBy: TriggerChain?
     public var clusterTime: Timestamp
     /// Milliseconds since 1970.
     public var wallTime: Int64
@@ -65,7 +67,7 @@ public struct ChangeEvent: Sendable {
         revision: Revision, incarnation: Revision, fullDocument: Document? = nil,
         fullDocumentBeforeChange: Document? = nil,
         updateDescription: UpdateDescription? = nil, movedFrom: Move? = nil, origin: Origin? = nil,
-        clusterTime: Timestamp, wallTime: Int64, continues: Bool = false
+        causedBy: TriggerChain? = nil, clusterTime: Timestamp, wallTime: Int64, continues: Bool = false
     ) {
         self.app = app
         self.namespace = namespace
@@ -79,6 +81,7 @@ public struct ChangeEvent: Sendable {
         self.updateDescription = updateDescription
         self.movedFrom = movedFrom
         self.origin = origin
+        self.causedBy = causedBy
         self.clusterTime = clusterTime
         self.wallTime = wallTime
         self.continues = continues

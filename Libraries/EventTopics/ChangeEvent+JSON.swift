@@ -21,6 +21,7 @@ extension ChangeEvent {
             "movedFrom",
             movedFrom.map { ["partition": .string($0.partition.text), "revision": .string($0.revision.description)] })
         document.append("origin", origin?.encoded)
+        document.append(TriggerChain.field, causedBy.map { .document($0.encoded()) })
         if continues { document.append("continues", .bool(true)) }
         return document
     }
@@ -44,6 +45,9 @@ extension ChangeEvent {
                 Move(partition: try reader.partition("partition"), revision: try reader.revision("revision"))
             },
             origin: try Origin.optional(reader),
+            causedBy: try reader.optionalNested(TriggerChain.field).map { (reader) throws(EventTopicsError) in
+                try TriggerChain(reader)
+            },
             clusterTime: try reader.required("clusterTime") { if case .timestamp(let time) = $0 { time } else { nil } },
             wallTime: try reader.date("wallTime"), continues: try reader.flag("continues"))
     }

@@ -31,6 +31,8 @@ public struct TriggerFailure: Sendable {
     /// The event that the trigger received.
     public var event: Document
     public var error: Failure
+    /// The runs of triggers that led to the event; `nil` if no trigger wrote what it is about.
+    public var causedBy: TriggerChain?
     /// The number of attempts, at least 1.
     public var attempts: Int32
     /// When it was dead-lettered, in milliseconds since 1970.
@@ -38,13 +40,15 @@ public struct TriggerFailure: Sendable {
 
     /// Creates a dead letter.
     public init(
-        app: String, trigger: String, failedEvent: String, event: Document, error: Failure, attempts: Int32, time: Int64
+        app: String, trigger: String, failedEvent: String, event: Document, error: Failure,
+        causedBy: TriggerChain? = nil, attempts: Int32, time: Int64
     ) {
         self.app = app
         self.trigger = trigger
         self.failedEvent = failedEvent
         self.event = event
         self.error = error
+        self.causedBy = causedBy
         self.attempts = attempts
         self.time = time
     }
@@ -67,10 +71,12 @@ extension TriggerFailure: EventPayload {
         var failure: Document = ["code": .string(error.code), "message": .string(error.message)]
         failure.append("function", error.function.map(Value.string))
         failure.append("line", error.line.map(Value.int32))
-        return [
+        var document: Document = [
             "app": .string(app), "trigger": .string(trigger), "failedEvent": .string(failedEvent),
             "event": .document(event), "error": .document(failure), "attempts": .int32(attempts), "time": .date(time),
         ]
+        document.append(TriggerChain.field, causedBy.map { .document($0.encoded()) })
+        return document
     }
 
     public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
@@ -84,6 +90,9 @@ extension TriggerFailure: EventPayload {
                 code: try failure.string("code"), message: try failure.string("message"),
                 function: try failure.optionalString("function"),
                 line: try failure.optionalInteger("line").map { Int32(clamping: $0) }),
+            causedBy: try reader.optionalNested(TriggerChain.field).map { (reader) throws(EventTopicsError) in
+                try TriggerChain(reader)
+            },
             attempts: Int32(clamping: try reader.integer("attempts")), time: try reader.date("time"))
     }
 }

@@ -12,6 +12,7 @@ public enum StoreSQL {
             (1, "tables", PackageResources._001_tables_sql), (2, "leases", PackageResources._002_leases_sql),
             (3, "null_partition", PackageResources._003_null_partition_sql),
             (4, "schema_versions", PackageResources._004_schema_versions_sql),
+            (5, "trigger_chains", PackageResources._005_trigger_chains_sql),
         ],
         // A function in the language SQL must be created after the functions that it calls.
         functions: [

@@ -323,7 +323,7 @@ public final class OutboxRelay: Service {
         var last = 0
         for row in rows {
             last = try row.decode(0, as: Int.self) - 1
-            let change = try ChangeRow(row, offset: 1, size: try row.decode(20), continues: try row.decode(21))
+            let change = try ChangeRow(row, offset: 1, size: try row.decode(21), continues: try row.decode(22))
             if change.size <= options.messageLimit { bytes += change.size }
             read[last].rows.append(change)
         }

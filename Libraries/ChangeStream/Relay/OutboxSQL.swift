@@ -44,7 +44,7 @@ enum OutboxSQL {
     private static let documentless = """
         c.app, c.partition, c.epoch, c.revision, c.database, c.collection, c._id, c.operation, c.incarnation_epoch,
         c.incarnation, c.moved_partition, c.moved_epoch, c.moved_revision, c.origin_user, c.origin_device, c.origin_version,
-        c.wall_time
+        c.wall_time, c.trigger_chain
         """
 
     private static func size(of body: String) -> String {

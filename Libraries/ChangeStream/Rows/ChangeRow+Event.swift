@@ -19,8 +19,8 @@ extension ChangeRow {
         return ChangeEvent(
             app: app, namespace: namespace, operationType: operation, documentKey: key, partition: partition,
             revision: revision, incarnation: incarnation, fullDocument: after, fullDocumentBeforeChange: before,
-            updateDescription: description, movedFrom: moved, origin: origin, clusterTime: clusterTime,
-            wallTime: wallTime, continues: continues)
+            updateDescription: description, movedFrom: moved, origin: origin, causedBy: try chain(),
+            clusterTime: clusterTime, wallTime: wallTime, continues: continues)
     }
 
     /// The event that only names the change, for a change whose documents are too large to be sent.
@@ -37,6 +37,15 @@ extension ChangeRow {
     private var clusterTime: Timestamp {
         Timestamp(
             seconds: UInt32(clamping: wallTime / 1000), increment: UInt32(truncatingIfNeeded: revision.number))
+    }
+
+    private func chain() throws(DocumentStoreError) -> TriggerChain? {
+        guard let triggerChain else { return nil }
+        do {
+            return try TriggerChain(ExtendedJSON.parseDocument(triggerChain))
+        } catch {
+            throw DocumentStoreError(.corruptRow, "a change row's chain of triggers can't be read", underlying: error)
+        }
     }
 
     private func parsed(_ body: [UInt8]?) throws(DocumentStoreError) -> Document? {

@@ -8,7 +8,8 @@ struct ChangeRow: Sendable {
     static let columns = """
         c.app, c.partition, c.epoch, c.revision, c.database, c.collection, c._id, c.operation, c.incarnation_epoch,
         c.incarnation, c.before, c.after, c.moved_partition, c.moved_epoch, c.moved_revision,
-        c.origin_user, c.origin_device, c.origin_version, (extract(epoch from c.wall_time) * 1000)::bigint
+        c.origin_user, c.origin_device, c.origin_version, (extract(epoch from c.wall_time) * 1000)::bigint,
+        c.trigger_chain
         """
 
     let app: String
@@ -22,6 +23,8 @@ struct ChangeRow: Sendable {
     let after: [UInt8]?
     let moved: ChangeEvent.Move?
     let origin: ChangeEvent.Origin?
+    /// The chain as Extended JSON.
+    let triggerChain: String?
     /// Milliseconds since 1970.
     let wallTime: Int64
     /// The size of the documents in bytes.
@@ -59,6 +62,7 @@ struct ChangeRow: Sendable {
             origin = nil
         }
         wallTime = try row.decode(offset + 18)
+        triggerChain = try row.decode(offset + 19)
         self.size = size ?? (before?.count ?? 0) + (after?.count ?? 0)
         self.continues = continues
     }

@@ -24,7 +24,7 @@ public enum TriggerWorkersServer {
         name: "trigger-workers", summary: "Runs triggers and functions, and marks absent users as offline.",
         defaultPort: 8083,
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
-            + EngineSettings.egressKeys + EndpointLimits.keys + WatchLimits.keys + [
+            + EngineSettings.egressKeys + EndpointLimits.keys + TriggerLoops.keys + WatchLimits.keys + [
                 hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
             ])
 
@@ -51,19 +51,20 @@ public enum TriggerWorkersServer {
         let turns = DocumentTurns(connections: engines.connections)
         let runner = TriggerRunner(
             client: engines.postgres, store: engines.store, turns: turns, functions: functions, effects: effects,
-            logs: logs, events: engines.events, logger: logger)
+            logs: logs, events: engines.events, loops: TriggerLoops(context.configuration), logger: logger)
         let missed = MissedEvents(client: engines.postgres)
         let schedules = ScheduleTable(client: engines.postgres)
         let deployments = AppDeployments(
             client: engines.postgres, registry: engines.registry, loop: context.loops.next(),
             operator: engines.instance,
             publish: { [events = engines.events] send in try await send(events) })
+        let shutOut = ShutOutTable(engines.postgres)
         let flips = PresenceFlips(
-            apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: ShutOutTable(engines.postgres))
+            apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: shutOut)
         let clientFunctions = ClientFunctions(
             store: engines.store, turns: turns, hosts: functions,
             rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
-            logs: logs)
+            shutOut: shutOut, logs: logs)
         let call = FunctionCallRoute(
             apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)
         let counts = SharedCounts(redis: engines.redis, prefix: "\(engines.pool):endpoint-calls:", logger: logger) {

@@ -33,6 +33,7 @@ enum Samples {
             Sample("signing-key", signingKey),
             Sample("app-deployed", AppDefinitionEvent(app: "rchat", version: 7, time: time)),
             Sample("trigger-failed", triggerFailure),
+            Sample("trigger-failed-by-loop", triggerLoop),
             Sample(
                 "audit-recorded",
                 AuditEvent(
@@ -80,12 +81,16 @@ enum Samples {
             truncatedArrays: [.init(field: "tags", newSize: 3)])
         update.movedFrom = .init(partition: Partition(text: "l:7"), revision: Revision(epoch: 1, number: 9))
         update.origin = origin
+        var byTriggers = change(.update, 45)
+        byTriggers.updateDescription = UpdateDescription(updatedFields: ["likes": .int32(3)])
+        byTriggers.causedBy = chain
         var delete = change(.delete, 43)
         delete.fullDocumentBeforeChange = body
         return [
             Sample("document-inserted", DocumentChangesEvent.change(insert), traceparent: trace),
             Sample("document-inserted-first-of-commit", DocumentChangesEvent.change(first), traceparent: trace),
             Sample("document-updated", DocumentChangesEvent.change(update)),
+            Sample("document-updated-by-triggers", DocumentChangesEvent.change(byTriggers)),
             Sample("document-deleted", DocumentChangesEvent.change(delete)),
             Sample(
                 "document-changed-large",
@@ -210,6 +215,16 @@ enum Samples {
         keyID: "k1",
         jwk: ["kty": "EC", "crv": "P-256", "x": "AQ", "y": "Ag", "kid": "k1", "alg": "ES256", "use": "sig"],
         notBefore: time, expires: time + 86_400_000)
+
+    private static let chain = TriggerChain(
+        beginning: "rchat/s:user=u1/1.4",
+        links: [.init(trigger: "count", runs: 2), .init(trigger: "userDocWrittenTo", runs: 3)])
+
+    private static let triggerLoop = TriggerFailure(
+        app: "rchat", trigger: "userDocWrittenTo", failedEvent: "rchat/s:user=u1/1.6",
+        event: ["operationType": "update", "documentKey": ["_id": "u1"]],
+        error: .init(code: "trigger-loop", message: "it has caused itself", function: "userDocWrittenTo"),
+        causedBy: chain, attempts: 1, time: time)
 
     private static let triggerFailure = TriggerFailure(
         app: "rchat", trigger: "userDocWrittenTo", failedEvent: "rchat/s:user=u1/1.5",

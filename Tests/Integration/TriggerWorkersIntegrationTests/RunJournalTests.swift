@@ -14,6 +14,8 @@ import Testing
         function: "write")
     private let run = RunRecords.Run(app: ObjectId().hexString, trigger: "onMessage", event: "1")
 
+    private let chain = TriggerChain(beginning: "1").followed(by: "onMessage")
+
     /// Writes as a worker does that got the event now.
     private func record(_ journal: RunJournal, in fixture: TriggersFixture) async throws {
         do {
@@ -30,9 +32,12 @@ import Testing
         let fixture = try await TriggersFixture.shared()
         let records = RunRecords(client: fixture.postgres)
         // All of them begin before the first writes: one is given the event, the others too, since they look dead in turn.
-        let first = try RunJournal(run, entries: try #require(await records.entries(of: run)), records: records)
-        let second = try RunJournal(run, entries: try #require(await records.entries(of: run)), records: records)
-        let third = try RunJournal(run, entries: try #require(await records.entries(of: run)), records: records)
+        let first = try RunJournal(
+            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
+        let second = try RunJournal(
+            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
+        let third = try RunJournal(
+            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
         try await record(first, in: fixture)
         #expect(!first.isOvertaken)
         await #expect(throws: PostgresError.self) { try await record(second, in: fixture) }
@@ -49,8 +54,8 @@ import Testing
     @Test func `a worker that is late isn't told that its own document exists`() async throws {
         let fixture = try await TriggersFixture.shared()
         let records = RunRecords(client: fixture.postgres)
-        let first = try RunJournal(run, entries: [], records: records)
-        let second = try RunJournal(run, entries: [], records: records)
+        let first = try RunJournal(run, chain: chain, entries: [], records: records)
+        let second = try RunJournal(run, chain: chain, entries: [], records: records)
         let duplicate = EffectFailure(name: "MongoDBError", message: "duplicate key", code: 11000)
         // What it has written itself, at the same time, doesn't count.
         let other = FunctionEffect(
@@ -64,7 +69,7 @@ import Testing
         try await second.failed(write, duplicate)
         #expect(second.isOvertaken)
         try await records.end(run)
-        let third = try RunJournal(run, entries: [], records: records)
+        let third = try RunJournal(run, chain: chain, entries: [], records: records)
         try await third.failed(write, duplicate)
         #expect(third.isOvertaken)
     }
@@ -72,7 +77,7 @@ import Testing
     @Test func `a run that starts again is told of a failure as before`() async throws {
         let fixture = try await TriggersFixture.shared()
         let records = RunRecords(client: fixture.postgres)
-        let first = try RunJournal(run, entries: [], records: records)
+        let first = try RunJournal(run, chain: chain, entries: [], records: records)
         let failure = EffectFailure(
             name: "MongoDBError", message: "duplicate key", code: 11000, details: ["keyValue": ["a": 1]])
         try await first.failed(write, failure)
@@ -83,7 +88,7 @@ import Testing
             try await first.write(later, result: .success(["insertedId": 1]), in: $0)
         }
         let second = try RunJournal(
-            run, entries: try #require(await records.entries(of: run)), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
         guard case .failure(let told) = second.answer(to: write) else {
             Issue.record("it isn't told of the failure")
             return

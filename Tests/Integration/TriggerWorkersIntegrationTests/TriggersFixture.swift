@@ -60,7 +60,9 @@ final class TriggersFixture: Sendable {
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2", "presence.ttl": "500ms",
-            "endpoints.caller-calls": "60", "endpoints.calls": "90", "egress.allow": "localhost",
+            "endpoints.caller-calls": "60", "endpoints.calls": "90", "triggers.loop-depth": "5",
+            "triggers.loop-runs": "20",
+            "egress.allow": "localhost",
             "watch.user-streams": "5", "watch.heartbeat": "1s", "watch.window": "1MiB",
             "encryption.keys": "\(Self.keySecret),\(Self.formerKeySecret)",
         ]
@@ -171,6 +173,16 @@ final class TriggersFixture: Sendable {
         let change = try await ChangeHistory(client: postgres).change(
             app: app.id, partition: Partition(text: partition), revision: Revision(epoch: epoch, number: number))
         return change.map { .change($0) }
+    }
+
+    /// The id of the first change of a collection.
+    func firstChange(of app: TriggerApp, collection: String) async throws -> String? {
+        try await postgres.query(
+            """
+            select app || '/' || partition || '/' || epoch || '.' || revision from partita.changes
+            where app = $1 and collection = $2 order by wall_time limit 1
+            """, [.text(app.id), .text(collection)]
+        ).decode(String.self).first
     }
 
     // MARK: Calling

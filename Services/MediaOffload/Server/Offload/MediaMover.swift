@@ -86,6 +86,8 @@ struct MediaMover: Sendable {
         let result = try await collection.updateOne(
             filter, .document(["$set": .document(set), "$unset": [field.field: ""]])
         ) { transaction in
+            try await DocumentStore.continueTriggerChain(
+                of: job.revision, in: job.partition, app: job.app, transaction)
             let insertion = try await collection.insertionNumber(of: job.documentKey, in: transaction)
             // Without a document there is no link: the next attempt finds out.
             try await table.link(digest, object, insertion: insertion ?? 0, for: job, in: transaction)

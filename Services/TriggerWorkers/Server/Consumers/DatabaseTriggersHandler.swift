@@ -55,10 +55,10 @@ struct DatabaseTriggersHandler: ChangeHandler {
                 let event: TriggerEvent
                 do throws(QueryError) {
                     guard let argument = try condition.argument(for: change) else { continue }
-                    event = TriggerEvent(id: change.id, argument: argument, time: change.wallTime)
+                    event = TriggerEvent(change, argument: argument)
                 } catch {
                     // It would fail on every attempt.
-                    event = TriggerEvent(id: change.id, argument: change.encoded(), time: change.wallTime)
+                    event = TriggerEvent(change, argument: change.encoded())
                     try await runner.refuse(trigger, of: app, on: event, because: error)
                     continue
                 }
@@ -83,6 +83,12 @@ struct DatabaseTriggersHandler: ChangeHandler {
     }
 }
 
+extension TriggerEvent {
+    init(_ change: ChangeEvent, argument: Document) {
+        self.init(id: change.id, argument: argument, time: change.wallTime, causedBy: change.causedBy)
+    }
+}
+
 extension TriggerDefinition.Database {
     func concerns(_ change: ChangeEvent) -> Bool {
         // The deletion of a moved document from its old partition is not an event of its own: the insertion has `movedFrom`.
@@ -101,6 +107,7 @@ extension TriggerDefinition.Database {
     func argument(for change: ChangeEvent) throws(QueryError) -> Document? {
         var event = change.encoded()
         if let match, try !match.evaluate(event, now: change.wallTime) { return nil }
+        event[TriggerChain.field] = nil
         if !wantsDocumentBeforeChange { event["fullDocumentBeforeChange"] = nil }
         if !wantsFullDocument, change.operationType == .update { event["fullDocument"] = nil }
         return try projection?.apply(to: event, now: change.wallTime) ?? event

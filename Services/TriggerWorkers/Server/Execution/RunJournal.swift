@@ -1,6 +1,8 @@
 import DocumentModel
+import DocumentStore
 import EventLoop
 import EventStream
+import EventTopics
 import FunctionProtocol
 import Functions
 import Postgres
@@ -52,15 +54,22 @@ final class RunJournal: Sendable {
 
     private let run: RunRecords.Run
     private let records: RunRecords
+    /// The chain of triggers that leads to what the run writes, as Extended JSON.
+    private let chain: String
     private let state: Locked<State>
 
     /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
     /// not be made twice.
     struct Overtaken: Error {}
 
-    /// - Parameter entries: what an earlier run has recorded.
-    init(_ run: RunRecords.Run, entries: [RunRecords.Entry], records: RunRecords) throws {
+    /// - Parameters:
+    ///   - chain: The chain of triggers that leads to what the run writes.
+    ///   - entries: what an earlier run has recorded.
+    init(
+        _ run: RunRecords.Run, chain: TriggerChain, entries: [RunRecords.Entry], records: RunRecords
+    ) throws {
         self.run = run
+        self.chain = ExtendedJSON.print(chain.encoded())
         self.records = records
         var state = State()
         for entry in entries { state.recorded[entry.ordinal] = try Entry(entry) }
@@ -133,11 +142,14 @@ final class RunJournal: Sendable {
         let entries = state.withLock { $0.unwritten + [(effect.ordinal, Entry(effect, result))] }
         let stored = entries.map(\.1.stored)
         let answer = try await transaction.send(
-            "select partita.record_trigger_write($1, $2, $3, $4::bigint[], $5::text[], $6::text[], $7, $8)",
+            """
+            select partita.record_trigger_write($1, $2, $3, $4::bigint[], $5::text[], $6::text[], $7, $8),
+                \(DocumentStore.triggerChainSQL("$9"))
+            """,
             [
                 .text(run.app), .text(run.trigger), .text(run.event), .int8Array(entries.map(\.0)),
                 .textArray(stored.map(\.digest)), .textArray(stored.map(\.result)),
-                .text(HandledEvents.triggerRuns.consumer), .text(run.id),
+                .text(HandledEvents.triggerRuns.consumer), .text(run.id), .text(chain),
             ])
         state.withLock { $0.answer = answer }
     }

@@ -1,3 +1,4 @@
+import AppDefinition
 import DocumentModel
 
 /// An event for which a trigger's function runs.
@@ -8,4 +9,11 @@ struct TriggerEvent: Sendable {
     let argument: Document
     /// The time of the run's clock, in milliseconds since 1970.
     let time: Int64
+    /// The runs of triggers that led to the event; `nil` if no trigger wrote what it is about.
+    var causedBy: TriggerChain?
+
+    /// The chain of what the trigger's run for this event writes.
+    func chain(of trigger: TriggerDefinition) -> TriggerChain {
+        (causedBy ?? TriggerChain(beginning: id)).followed(by: trigger.name)
+    }
 }

@@ -21,12 +21,14 @@ struct TriggerRunner: Sendable {
     let effects: OutsideEffects
     let logs: FunctionLogs
     let events: EventProducer
+    let loops: TriggerLoops
     let logger: Logger
     private let records: RunRecords
 
     init(
         client: PostgresClient, store: DocumentStore, turns: DocumentTurns, functions: FunctionHostPool,
-        effects: OutsideEffects, logs: FunctionLogs, events: EventProducer, logger: Logger
+        effects: OutsideEffects, logs: FunctionLogs, events: EventProducer, loops: TriggerLoops,
+        logger: Logger
     ) {
         self.client = client
         records = RunRecords(client: client)
@@ -36,6 +38,7 @@ struct TriggerRunner: Sendable {
         self.effects = effects
         self.logs = logs
         self.events = events
+        self.loops = loops
         self.logger = logger
     }
 
@@ -49,6 +52,9 @@ struct TriggerRunner: Sendable {
     /// Returns when the event needs no further run: the run is done, was done before, or is dead-lettered.
     /// - Throws: when an engine is unavailable; the event is delivered again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
+        if let loop = loops.loop(of: trigger, app: app.id, on: event) {
+            return try await refuse(trigger, of: app, on: event, because: loop)
+        }
         let record = Self.record(trigger, app, event)
         var backoff = RetryBackoff(Self.retries)
         // So that, of events whose host is lost, only those of the function that is to blame fail again.
@@ -86,13 +92,19 @@ struct TriggerRunner: Sendable {
     func refuse(
         _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: QueryError
     ) async throws {
+        try await refuse(
+            trigger, of: app, on: event,
+            because: TriggerFailure.Failure(
+                code: "match-failed", message: error.message, function: trigger.functionName))
+    }
+
+    /// Dead-letters an event for which the function isn't run.
+    private func refuse(
+        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: TriggerFailure.Failure
+    ) async throws {
         let id = Self.record(trigger, app, event).id
         guard try await !HandledEvents.triggerRuns.contains(eventID: id, in: client) else { return }
-        try await deadLetter(
-            id, trigger, app, event,
-            TriggerFailure.Failure(
-                code: "match-failed", message: error.message, function: trigger.functionName),
-            attempts: 1)
+        try await deadLetter(id, trigger, app, event, error, attempts: 1)
     }
 
     private static func record(
@@ -114,7 +126,8 @@ struct TriggerRunner: Sendable {
         needsOwnHost: Bool
     ) async throws -> Bool {
         guard let entries = try await records.entries(of: record) else { return false }
-        let journal = try RunJournal(record, entries: entries, records: records)
+        let journal = try RunJournal(
+            record, chain: event.chain(of: trigger), entries: entries, records: records)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
@@ -189,7 +202,7 @@ struct TriggerRunner: Sendable {
                 message: "\(error.code): \(error.message)", line: error.line))
         let failure = TriggerFailure(
             app: app.id, trigger: trigger.name, failedEvent: event.id, event: event.argument, error: error,
-            attempts: Int32(clamping: attempts), time: WallClock.system.now())
+            causedBy: event.causedBy, attempts: Int32(clamping: attempts), time: WallClock.system.now())
         // The topic first: if the row can't be written, the event is delivered again, and the topic's readers receive the same dead
         // letter twice.
         try await events.send(failure)

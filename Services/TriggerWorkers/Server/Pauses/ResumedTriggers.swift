@@ -130,11 +130,10 @@ struct ResumedTriggers: Service {
             guard case .database(let condition) = trigger.event, condition.concerns(change) else { return (lane, nil) }
             do throws(QueryError) {
                 guard let argument = try condition.argument(for: change) else { return (lane, nil) }
-                return (lane, TriggerEvent(id: change.id, argument: argument, time: change.wallTime))
+                return (lane, TriggerEvent(change, argument: argument))
             } catch {
                 try await runner.refuse(
-                    trigger, of: app,
-                    on: TriggerEvent(id: change.id, argument: change.encoded(), time: change.wallTime), because: error)
+                    trigger, of: app, on: TriggerEvent(change, argument: change.encoded()), because: error)
                 return (lane, nil)
             }
         }
