@@ -34,12 +34,12 @@ public struct ShutOutTable: Sendable {
         try await sql.execute(Self.tell)
     }
 
-    /// Whether a user's account was deleted.
-    public func isDeleted(_ user: String, app: String) async throws -> Bool {
-        try await !sql.query(
-            "select from partita.shut_out_users where app = $1 and user_id = $2 and is_deleted",
+    /// Why a user is blocked; `nil` if they aren't.
+    public func reason(for user: String, app: String) async throws -> Reason? {
+        try await sql.query(
+            "select is_deleted from partita.shut_out_users where app = $1 and user_id = $2",
             [.text(app), .text(user)]
-        ).isEmpty
+        ).decode(Bool.self).first.map { $0 ? .deleted : .disabled }
     }
 
     /// Those of some users whose accounts were deleted.

@@ -1,4 +1,5 @@
 import DocumentModel
+import EventTopics
 import Foundation
 import FoundationNetworking
 import TestSupport
@@ -145,6 +146,11 @@ import Testing
         #expect(chosen.value["user"] == "cleo" && chosen.value["system"] == false, "\(chosen)")
         let system = try await world.request("GET", "script", ["X-Given": "root"])
         #expect(system.value["system"] == true, "\(system)")
+        for (kind, code) in [(AuthEvent.Kind.userDisabled, "UserDisabled"), (.userDeleted, "UserNotFound")] {
+            try await world.fixture.tell(kind, of: "cleo", app: world.app)
+            let blocked = try await world.request("GET", "script", ["X-Given": "cleo"])
+            #expect(blocked.status == 403 && blocked.value["error_code"]?.stringValue == code, "\(blocked)")
+        }
         let nobody = try await world.request("GET", "script")
         #expect(nobody.status == 403 && nobody.value["error_code"] == "NoMatchingRuleFound")
         let failed = try await world.request("GET", "script", ["X-Given": "boom"])

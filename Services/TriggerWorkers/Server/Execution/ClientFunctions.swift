@@ -15,6 +15,7 @@ struct ClientFunctions: Sendable {
     let hosts: FunctionHostPool
     let rules: RuleFunctions
     let effects: OutsideEffects
+    let shutOut: ShutOutTable
     let logs: FunctionLogs
 
     /// One call of a client.
@@ -145,9 +146,14 @@ struct ClientFunctions: Sendable {
         }
     }
 
-    /// The user that a function always runs as. Only `auth` knows the accounts, so this one has only its id and custom data.
-    private func user(_ id: String, of app: AppDefinition) async throws(HTTPError) -> RuleUser {
-        try await present(RuleUser(id: id), of: app)
+    /// The user that a function's settings or script choose, who must not be disabled or deleted. Only `auth` knows the accounts, so this
+    /// one has only its id and custom data.
+    private func user(_ id: String, of app: AppDefinition) async throws -> RuleUser {
+        switch try await shutOut.reason(for: id, app: app.id) {
+        case .disabled: throw HTTPError(403, code: "UserDisabled", "the user that the function runs as is disabled")
+        case .deleted: throw HTTPError(403, code: "UserNotFound", "the user that the function runs as is deleted")
+        case nil: return try await present(RuleUser(id: id), of: app)
+        }
     }
 }
 

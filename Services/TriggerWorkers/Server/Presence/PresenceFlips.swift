@@ -65,7 +65,7 @@ struct PresenceFlips: Sendable {
             lastSeen: event.lastSeen)
         if try await write(flip, to: field, counting: flip.upsert(isUnwritten: false)) { return }
         // The document of a deleted account was deleted as well.
-        if try await shutOut.isDeleted(flip.user, app: flip.app) { return }
+        if try await shutOut.reason(for: flip.user, app: flip.app) == .deleted { return }
         TriggerMetrics.presenceWithoutDocument.increment()
         guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty else { return }
         // The change of a document that was created meanwhile may have been handled before the flip was recorded.
