@@ -51,6 +51,8 @@ public struct TriggerDefinition: Sendable {
         public var operation: Operation
         /// Provider names; empty for any.
         public var providers: [String]
+        /// Whether the function gets the user instead of an event: it is that of `on_user_creation_function_name`.
+        public var givesUserOnly = false
     }
 
     /// Scheduled times.

@@ -7,6 +7,26 @@ extension DefinitionReader {
         files.files(in: "triggers", suffix: ".json").compactMap(json).compactMap(trigger)
     }
 
+    /// The function that custom user data names for new users, as a trigger on their creation.
+    func userCreationTriggers(_ root: ConfigNode?, _ definition: AppDefinition) -> [TriggerDefinition] {
+        let key = "on_user_creation_function_name"
+        let (own, inline) = customUserDataConfig(root)
+        guard let node = own ?? inline, node.bool("enabled"), let function = node.string(key), !function.isEmpty else {
+            return []
+        }
+        guard definition.function(function) != nil else {
+            node.problem(
+                .functionUnknown, severity: .warning, at: key,
+                "\(function), which new users should be given to, isn't a function of the app: add it, or empty \(key)")
+            return []
+        }
+        let event = TriggerDefinition.Authentication(operation: .create, providers: [], givesUserOnly: true)
+        return [
+            TriggerDefinition(
+                name: key, file: node.file, functionName: function, isDisabled: false, event: .authentication(event))
+        ]
+    }
+
     private func trigger(_ node: ConfigNode) -> TriggerDefinition? {
         guard let name = node.required("name"), let type = node.required("type") else { return nil }
         let isDisabled = node.bool("disabled")

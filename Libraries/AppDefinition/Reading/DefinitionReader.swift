@@ -32,7 +32,7 @@ struct DefinitionReader {
         definition.collections = collections(of: definition.dataSources)
         definition.sync = sync(roots.first, definition)
         definition.functions = functions()
-        definition.triggers = triggers()
+        definition.triggers = triggers() + userCreationTriggers(roots.first, definition)
         definition.values = values()
         definition.environments = environments()
         definition.httpEndpoints = httpEndpoints()
@@ -66,11 +66,16 @@ struct DefinitionReader {
         }
     }
 
+    /// The file or part of the root file that configures custom user data.
+    func customUserDataConfig(_ root: ConfigNode?) -> (own: ConfigNode?, inline: ConfigNode?) {
+        (json("auth/custom_user_data.json"), root?.child("custom_user_data_config"))
+    }
+
     private func customUserData(_ root: ConfigNode?) -> CustomUserData? {
-        let key = "custom_user_data_config", own = json("auth/custom_user_data.json")
-        guard let node = own ?? root?.child(key) else { return nil }
-        if let own, let inline = root?.child(key), inline.value != own.value {
-            root?.problem(.partShadowed, severity: .warning, at: key, "\(own.file) is used: remove one of them")
+        let (own, inline) = customUserDataConfig(root)
+        guard let node = own ?? inline else { return nil }
+        if let own, let inline, inline.value != own.value {
+            inline.problem(.partShadowed, severity: .warning, "\(own.file) is used: remove one of them")
         }
         let isEnabled = node.bool("enabled")
         guard isEnabled else { return nil }

@@ -43,16 +43,6 @@ struct UnservedFeatures {
                 "sign-in with \(provider.type) isn't served: use custom-token with the tokens of the identity provider and the key set that it publishes (jwkURI), or disable it"
             )
         }
-        let places =
-            [("auth/custom_user_data.json", "")] + DefinitionReader.rootFiles.map { ($0, "/custom_user_data_config") }
-        for (file, folder) in places {
-            let key = "on_user_creation_function_name"
-            let settings = folder.isEmpty ? value(file) : value(file)?["custom_user_data_config"]
-            guard settings?["enabled"] == true, let name = settings?[key]?.stringValue, !name.isEmpty else { continue }
-            warn(
-                file, pointer: "\(folder)/\(key)",
-                "\(name) isn't called for new users: an authentication trigger on CREATE does the same")
-        }
     }
 
     private func reportServices() {
@@ -83,9 +73,6 @@ struct UnservedFeatures {
             )
         }
     }
-
-    /// The parsed file; `nil` when it doesn't exist or is malformed, which is logged.
-    private func value(_ file: String) -> Value? { log.value(file, severity: .warning) }
 
     private func warn(_ file: String, pointer: String = "", _ message: String) {
         log.add(.featureNotServed, severity: .warning, file: file, pointer: pointer, message)

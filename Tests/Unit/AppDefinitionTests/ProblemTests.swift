@@ -47,11 +47,6 @@ import Testing
             ["oauth2-other", "custom-token"]
         ),
         (
-            "auth/custom_user_data.json",
-            #"{"enabled": true, "mongo_service_name": "mongodb-atlas", "database_name": "Shop", "collection_name": "Customer", "user_id_field": "userId", "on_user_creation_function_name": "greet"}"#,
-            ["greet", "CREATE"]
-        ),
-        (
             "services/push/config.json", #"{"name": "push", "type": "gcm", "config": {}}"#,
             ["push", "gcm", "context.http"]
         ),

@@ -23,11 +23,7 @@ struct AuthenticationTriggersHandler: EventHandler {
                     condition.operation.rawValue == operation,
                     condition.providers.isEmpty || event.providers.contains(where: condition.providers.containsExactly)
                 else { continue }
-                let argument: Document = [
-                    "operationType": .string(operation), "providers": .array(event.providers.map { .string($0) }),
-                    "user": .document(event.user), "time": .date(event.time),
-                ]
-                let run = TriggerEvent(id: event.id, argument: argument, time: event.time)
+                let run = TriggerEvent(id: event.id, argument: condition.argument(for: event), time: event.time)
                 if try await missed.take(.account(run), id: event.id, time: event.time, for: trigger, of: app) {
                     continue
                 }
@@ -42,5 +38,21 @@ struct AuthenticationTriggersHandler: EventHandler {
 
     func deadLetter(_ letter: DeadLetter<AuthEvent>) async throws {
         logger.error("an auth event could not be read", metadata: ["error": "\(letter.error)"])
+    }
+}
+
+extension TriggerDefinition.Authentication {
+    /// The function's argument.
+    fileprivate func argument(for event: AuthEvent) -> Document {
+        // Functions for new users are written for the user itself (`user.id`) or, as a comment in exports shows, for `{user}`.
+        var argument =
+            givesUserOnly
+            ? event.user
+            : [
+                "operationType": .string(event.kind.operationType ?? ""),
+                "providers": .array(event.providers.map { .string($0) }), "time": .date(event.time),
+            ]
+        argument["user"] = .document(event.user)
+        return argument
     }
 }
