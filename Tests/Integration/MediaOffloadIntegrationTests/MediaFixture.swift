@@ -197,12 +197,16 @@ final class MediaFixture: Sendable {
 
     /// Inserts a message with a picture in a partition of its own.
     @discardableResult
-    func insert(_ picture: [UInt8], id: String = UUID().uuidString, thumbnail: [UInt8]? = nil) async throws -> String {
+    func insert(
+        _ picture: [UInt8], id: String = UUID().uuidString, thumbnail: [UInt8]? = nil, beforeCommit: CommitHook? = nil
+    ) async throws -> String {
         var image: Document = ["_id": "photo", "picture": .binary(Binary(picture))]
         if let thumbnail { image["thumbNail"] = .binary(Binary(thumbnail)) }
-        try await messages.insertOne([
-            "_id": .string(id), "partition": .string("conversation=\(id)"), "text": "look", "image": .document(image),
-        ])
+        try await messages.insertOne(
+            [
+                "_id": .string(id), "partition": .string("conversation=\(id)"), "text": "look",
+                "image": .document(image),
+            ], beforeCommit: beforeCommit)
         return id
     }
 

@@ -1,5 +1,6 @@
 import AWSSigning
 import DocumentModel
+import DocumentStore
 import EventStream
 import EventTopics
 import Foundation
@@ -47,6 +48,25 @@ extension MediaOffloadTests {
             try await fixture.settled(sent)
             #expect(try await fixture.image(of: small)?["picture"] == .binary(Binary([1, 2, 3])))
             #expect(try await fixture.rows("media_references", of: small) == 0)
+        }
+
+        @Test func `the link of a photo that a trigger wrote belongs to the trigger's chain`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let id = try await fixture.insert(Array(repeating: 7, count: 5000)) { transaction in
+                try await transaction.execute(
+                    "select \(DocumentStore.triggerChainSQL("$1"))", [.text(#"{"event": "e", "triggers": []}"#)])
+            }
+            _ = try await fixture.movedImage(of: id)
+            let chains = try await fixture.engines.postgres.query(
+                "select trigger_chain from partita.changes where app = $1 and _id = $2 order by epoch, revision",
+                [.text(fixture.app), .text("s:\(id)")])
+            #expect(try chains.decode(String?.self) == Array(repeating: #"{"event": "e", "triggers": []}"#, count: 2))
+            // The next transaction on the same connections has none.
+            let other = try await fixture.insert([1, 2, 3])
+            let none = try await fixture.engines.postgres.query(
+                "select trigger_chain from partita.changes where app = $1 and _id = $2",
+                [.text(fixture.app), .text("s:\(other)")])
+            #expect(try none.decode(String?.self) == [nil])
         }
 
         @Test func `while the object store is unavailable no photo is lost, and all are stored later`() async throws {
