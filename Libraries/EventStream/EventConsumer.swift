@@ -286,12 +286,14 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 // Only `owns` and `inject` need it; the next assignment queries it again.
                 logger.debug("the number of partitions is unknown", metadata: ["error": "\(error)"])
             }
+            await handler.assigned(isAll: partitionCount > 0 && book.owned.count == partitionCount)
             backlog?.partitionsMoved()
             assigned.reach()
         case .revoked(let partitions, let isLost):
             let gone = Set(partitions.map(\.partition))
             logger.debug(
                 "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
+            await handler.assigned(isAll: false)
             let (resume, dropped) = book.revoke(gone)
             backlog?.partitionsMoved()
             resumeReading(resume)

@@ -91,6 +91,10 @@ public protocol EventHandler<Payload>: Sendable {
     /// and counts as handled. An empty array, the default, skips none.
     func skipped(_ messages: [KafkaMessage]) async -> [Bool]
 
+    /// Called when Kafka partitions of the topic come or go, before events of new ones are handled: whether this member now has all of
+    /// them. By default, it does nothing.
+    func assigned(isAll: Bool) async
+
     /// Handles events of one lane: all of them or, when it throws, none. An event may be delivered twice: claim it (`HandledEvents`) in
     /// the transaction of its effect.
     ///
@@ -113,6 +117,8 @@ extension EventHandler {
     public func member(of event: ReceivedEvent<Payload>) -> String? { nil }
 
     public func skipped(_ messages: [KafkaMessage]) async -> [Bool] { [] }
+
+    public func assigned(isAll: Bool) async {}
 
     public func decide(_ error: any Error, on event: ReceivedEvent<Payload>, attempts: Int) async -> FailureDecision {
         TransientErrors.contains(error) || attempts < 5 ? .retry : .deadLetter

@@ -32,7 +32,7 @@ public struct TriggerDefinition: Sendable {
         public var wantsFullDocument: Bool
         /// Whether the event carries the document before the change.
         public var wantsDocumentBeforeChange: Bool
-        /// Whether events of one document may be handled out of order.
+        /// Whether events of different documents are handled at the same time; otherwise one after the other.
         public var isUnordered: Bool
         /// Whether events from before the trigger was (re)enabled are skipped.
         public var skipsCatchUpEvents: Bool

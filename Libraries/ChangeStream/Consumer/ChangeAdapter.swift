@@ -21,6 +21,8 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.share(of: event) }
     func member(of event: ReceivedEvent<DocumentChangesEvent>) -> String? { handler.member(of: event) }
 
+    func assigned(isAll: Bool) async { await handler.assigned(isAll: isAll) }
+
     func skipped(_ messages: [KafkaMessage]) async -> [Bool] {
         let notices = ChangeNotices(messages)
         await checkFirsts(notices)

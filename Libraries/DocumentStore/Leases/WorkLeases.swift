@@ -69,6 +69,35 @@ public struct WorkLeases: Sendable {
         return try Dictionary(uniqueKeysWithValues: rows.decode((Int, Int64).self))
     }
 
+    /// Does the work while this process holds a lease, which is renewed meanwhile and released then.
+    /// - Parameter duration: How long others wait after this process was killed.
+    /// - Returns: `false`, without having done anything, if other processes hold all leases.
+    /// - Throws: the body's error, or that of a renewal, which cancels the body.
+    public func hold(for duration: Duration, _ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
+        guard try await !acquire(for: duration).isEmpty else { return false }
+        let result: Result<Void, any Error>
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask(operation: body)
+                group.addTask {
+                    while true {
+                        try await Task.sleep(for: duration / 3)
+                        _ = try await acquire(for: duration)
+                    }
+                }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        // If it fails, the lease expires by itself.
+        try? await release()
+        try result.get()
+        return true
+    }
+
     /// Returns whether a lease is still held. It stays held until the transaction ends, since no other process can take it before.
     /// - Parameters:
     ///   - place: The place of the lease (0 up to `count - 1`).

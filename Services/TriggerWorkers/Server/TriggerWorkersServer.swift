@@ -91,7 +91,8 @@ public enum TriggerWorkersServer {
         context.router.get(WatchRoute.template) { try await watch.route.handle($0) }
         context.http.onDrain = { watch.watches.stop() }
         // An app's triggers get half of the lanes.
-        let options = EventConsumerOptions(concurrency: 128)
+        // An ordered trigger's batch is run one after the other, and must end in the time that a shutdown leaves.
+        let options = EventConsumerOptions(concurrency: 128, batchLimit: 20)
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all], servesUsers: true) {
                 [
@@ -100,7 +101,8 @@ public enum TriggerWorkersServer {
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres, epoch: engines.epoch), options: options,
                         handler: DatabaseTriggersHandler(
-                            apps: engines.apps, runner: runner, missed: missed, flips: flips, logger: logger),
+                            apps: engines.apps, runner: runner, missed: missed, flips: flips,
+                            turns: OrderedTurns(client: engines.postgres), logger: logger),
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,

@@ -33,11 +33,11 @@ import Testing
         let records = RunRecords(client: fixture.postgres)
         // All of them begin before the first writes: one is given the event, the others too, since they look dead in turn.
         let first = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
         let second = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
         let third = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
         try await record(first, in: fixture)
         #expect(!first.isOvertaken)
         await #expect(throws: PostgresError.self) { try await record(second, in: fixture) }
@@ -88,7 +88,7 @@ import Testing
             try await first.write(later, result: .success(["insertedId": 1]), in: $0)
         }
         let second = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: run)), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
         guard case .failure(let told) = second.answer(to: write) else {
             Issue.record("it isn't told of the failure")
             return

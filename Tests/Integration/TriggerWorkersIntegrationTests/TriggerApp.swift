@@ -8,6 +8,8 @@ struct TriggerApp {
     var functions: [String: String] = [:]
     /// Functions by the collection whose inserts they run on.
     var triggers: [String: String] = [:]
+    /// Whether the triggers handle events of different documents at the same time.
+    var isUnordered = false
     /// What the triggers' `match` is, for all of them.
     var match = "{}"
     var hasPresence = false
@@ -60,7 +62,7 @@ struct TriggerApp {
                 {"name": "on\(collection)", "type": "DATABASE", "disabled": false,
                  "config": {"service_name": "mongodb-atlas", "database": "Test", "collection": "\(collection)",
                             "operation_types": ["INSERT"], "full_document": true, "full_document_before_change": false,
-                            "match": \(match), "project": {}, "unordered": false, "skip_catchup_events": false},
+                            "match": \(match), "project": {}, "unordered": \(isUnordered), "skip_catchup_events": false},
                  "event_processors": {"FUNCTION": {"config": {"function_name": "\(function)"}}}}
                 """
         }

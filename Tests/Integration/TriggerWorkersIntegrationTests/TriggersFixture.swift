@@ -42,17 +42,20 @@ final class TriggersFixture: Sendable {
 
     private static let starter = Starter()
 
+    /// Two workers that share the events of a pool of their own.
+    static func pair() async throws -> TriggersFixture { try await TriggersFixture(workers: 2) }
+
     private actor Starter {
         private var started: Task<TriggersFixture, any Error>?
 
         func fixture() async throws -> TriggersFixture {
-            let task = started ?? Task { try await TriggersFixture() }
+            let task = started ?? Task { try await TriggersFixture(workers: 1) }
             started = task
             return try await task.value
         }
     }
 
-    private init() async throws {
+    private init(workers: Int) async throws {
         let engines = try await TestEngines.shared()
         let database = try await engines.makeDatabase()
         let pool = engines.makePool()
@@ -68,6 +71,7 @@ final class TriggersFixture: Sendable {
         ]
         self.values = values.merging(engines.kafkaSettings) { $1 }
         port = try await Self.serve(self.values)
+        for _ in 1..<workers { _ = try await Self.serve(self.values) }
         let loops = LoopGroup(1)
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4

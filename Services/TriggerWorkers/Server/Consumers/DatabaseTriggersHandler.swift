@@ -9,13 +9,16 @@ import Logging
 import QueryLanguage
 
 /// Runs database triggers, and writes the presence of users who get a document: for the events of one document in order, for those
-/// of different documents concurrently.
+/// of different documents concurrently, unless a trigger is ordered.
 struct DatabaseTriggersHandler: ChangeHandler {
     let apps: AppDirectory
     let runner: TriggerRunner
     let missed: MissedEvents
     let flips: PresenceFlips
+    let turns: OrderedTurns
     let logger: Logger
+
+    private typealias Run = (trigger: TriggerDefinition, app: DeployedApp, event: TriggerEvent)
 
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         // A trigger sees every event since it was deployed, including the one right after it.
@@ -34,43 +37,70 @@ struct DatabaseTriggersHandler: ChangeHandler {
     }
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
-        guard case .change(let change) = event.payload else { return event.key }
-        let id = change.documentKey.idText ?? ""
-        return "\(change.app)/\(change.namespace.database).\(change.namespace.collection)/\(id)"
+        guard let document = event.payload.document else { return event.key }
+        let order = apps.app(event.payload.app)?.definition.eventOrder(in: document.namespace) ?? .document
+        return order.lane(of: document.key, in: document.namespace, app: event.payload.app)
     }
 
     func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
         DocumentChangesEvent.parse(key: event.key)?.app ?? event.key
     }
 
+    func assigned(isAll: Bool) async { turns.isAlone = isAll }
+
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // Events from a sweep are delivered without a call of `concern`.
         try await apps.refresh()
+        guard let first = events.first else { return }
+        let isOrdered = first.payload.document.flatMap {
+            apps.app(first.payload.app)?.definition.eventOrder(in: $0.namespace)
+        }
+        guard let isOrdered, isOrdered != .document else { return try await run(events) }
+        try await turns.take(lane(of: first)) { try await run(events) }
+    }
+
+    private func run(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        let runs = try await runs(for: events)
+        let entries = try await runner.entries(of: runs)
+        // A run's end is recorded while the next one runs.
+        try await withThrowingTaskGroup(of: Void.self) { ends in
+            for (run, entries) in zip(runs, entries) {
+                guard let entries, try await !isMissed(run),
+                    try await runner.perform(run.trigger, of: run.app, on: run.event, after: entries)
+                else { continue }
+                ends.addTask { try await runner.end(run.trigger, of: run.app, on: run.event) }
+            }
+            try await ends.waitForAll()
+        }
+    }
+
+    /// Which triggers have to run, in order. Writes the presence of users who got a document.
+    private func runs(for events: [ReceivedEvent<DocumentChangesEvent>]) async throws -> [Run] {
+        var runs: [Run] = []
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             try await flips.write(forDocumentOf: change)
             for trigger in app.definition.triggers {
                 guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
                 else { continue }
-                let event: TriggerEvent
                 do throws(QueryError) {
                     guard let argument = try condition.argument(for: change) else { continue }
-                    event = TriggerEvent(change, argument: argument)
+                    runs.append((trigger, app, TriggerEvent(change, argument: argument)))
                 } catch {
                     // It would fail on every attempt.
-                    event = TriggerEvent(change, argument: change.encoded())
+                    let event = TriggerEvent(change, argument: change.encoded())
                     try await runner.refuse(trigger, of: app, on: event, because: error)
-                    continue
                 }
-                if try await missed.take(
-                    .change(partition: change.partition, revision: change.revision), id: change.id,
-                    time: change.wallTime, for: trigger, of: app)
-                {
-                    continue
-                }
-                try await runner.run(trigger, of: app, on: event)
             }
         }
+        return runs
+    }
+
+    private func isMissed(_ run: Run) async throws -> Bool {
+        guard let change = run.event.change else { return false }
+        return try await missed.take(
+            .change(partition: change.partition, revision: change.revision), id: run.event.id, time: run.event.time,
+            for: run.trigger, of: run.app)
     }
 
     /// The runner dead-letters functions that fail; errors that arrive here mean that an engine is unavailable or a host was killed.
@@ -85,7 +115,9 @@ struct DatabaseTriggersHandler: ChangeHandler {
 
 extension TriggerEvent {
     init(_ change: ChangeEvent, argument: Document) {
-        self.init(id: change.id, argument: argument, time: change.wallTime, causedBy: change.causedBy)
+        self.init(
+            id: change.id, argument: argument, time: change.wallTime, change: (change.partition, change.revision),
+            causedBy: change.causedBy)
     }
 }
 

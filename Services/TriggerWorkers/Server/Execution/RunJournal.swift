@@ -130,7 +130,7 @@ final class RunJournal: Sendable {
         }
         // The document that the other one has made by the same call may be what is in the way.
         guard failure.code == 11000, failure.details["writeErrors"] == nil else { return false }
-        guard let entries = try await records.entries(of: run) else { return true }
+        guard let entries = try await records.entries(of: [run])[0] else { return true }
         return entries.contains { $0.ordinal == effect.ordinal }
     }
 

@@ -26,16 +26,22 @@ struct RunRecords: Sendable {
         let result: String
     }
 
+    private let client: PostgresClient
     private let reads: StatementBatches<Run, [Entry]?>
     private let ends: StatementBatches<Run, Void>
 
     init(client: PostgresClient) {
+        self.client = client
         reads = StatementBatches { try await Self.read($0, client) }
         ends = StatementBatches { try await Self.end($0, client) }
     }
 
-    /// What an earlier run for the event has recorded; `nil` when the event was handled.
-    func entries(of run: Run) async throws -> [Entry]? { try await reads.answer(to: run) }
+    /// What earlier runs have recorded; `nil` for each whose event was handled.
+    func entries(of runs: [Run]) async throws -> [[Entry]?] {
+        // Those that wait for one run each share a statement.
+        if runs.count == 1 { return [try await reads.answer(to: runs[0])] }
+        return runs.isEmpty ? [] : try await Self.read(runs, client)
+    }
 
     /// Marks the event as handled, and deletes what was recorded.
     func end(_ run: Run) async throws { try await ends.answer(to: run) }

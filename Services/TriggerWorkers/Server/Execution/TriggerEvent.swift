@@ -9,6 +9,8 @@ struct TriggerEvent: Sendable {
     let argument: Document
     /// The time of the run's clock, in milliseconds since 1970.
     let time: Int64
+    /// The change that it is about; `nil` for an event of an account or a schedule.
+    var change: (partition: Partition, revision: Revision)?
     /// The runs of triggers that led to the event; `nil` if no trigger wrote what it is about.
     var causedBy: TriggerChain?
 

@@ -52,19 +52,47 @@ struct TriggerRunner: Sendable {
     /// Returns when the event needs no further run: the run is done, was done before, or is dead-lettered.
     /// - Throws: when an engine is unavailable; the event is delivered again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
+        guard let entries = try await entries(of: [(trigger, app, event)])[0],
+            try await perform(trigger, of: app, on: event, after: entries)
+        else { return }
+        try await end(trigger, of: app, on: event)
+    }
+
+    /// What earlier runs have recorded for events; `nil` for each that was handled.
+    func entries(
+        of runs: [(trigger: TriggerDefinition, app: DeployedApp, event: TriggerEvent)]
+    ) async throws -> [[RunRecords.Entry]?] {
+        try await records.entries(of: runs.map { Self.record($0.trigger, $0.app, $0.event) })
+    }
+
+    /// Records that a run which ``perform(_:of:on:after:)`` has done needs no repetition. Until then it would start again from its journal.
+    func end(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
+        try await records.end(Self.record(trigger, app, event))
+        TriggerMetrics.runs["done"].increment()
+    }
+
+    /// Runs the function.
+    /// - Parameter entries: What an earlier run has recorded.
+    /// - Returns: whether the run is done, and ``end(_:of:on:)`` must be called; `false` when the event was handled or is dead-lettered.
+    /// - Throws: when an engine is unavailable; the event is delivered again.
+    func perform(
+        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, after entries: [RunRecords.Entry]
+    ) async throws -> Bool {
         if let loop = loops.loop(of: trigger, app: app.id, on: event) {
-            return try await refuse(trigger, of: app, on: event, because: loop)
+            try await refuse(trigger, of: app, on: event, because: loop)
+            return false
         }
         let record = Self.record(trigger, app, event)
+        var entries: [RunRecords.Entry]? = entries
         var backoff = RetryBackoff(Self.retries)
         // So that, of events whose host is lost, only those of the function that is to blame fail again.
         var needsOwnHost = false
         while true {
             do {
-                guard try await runOnce(record, trigger, of: app, on: event, needsOwnHost: needsOwnHost) else { return }
-                try await records.end(record)
-                TriggerMetrics.runs["done"].increment()
-                return
+                if backoff.failures > 0 { entries = try await records.entries(of: [record])[0] }
+                guard let entries else { return false }
+                try await runOnce(record, after: entries, trigger, of: app, on: event, needsOwnHost: needsOwnHost)
+                return true
             } catch let failed as Failed {
                 let failure = failed.failure, wait = backoff.next()
                 let attempts = failed.hasMetConflict ? Self.attempts.afterConflicts : Self.attempts.usual
@@ -79,11 +107,13 @@ struct TriggerRunner: Sendable {
                 let error = TriggerFailure.Failure(
                     code: failure.code.rawValue, message: failure.message, function: failure.function,
                     line: failure.line.map { Int32(clamping: $0) })
-                return try await deadLetter(record.id, trigger, app, event, error, attempts: backoff.failures)
+                try await deadLetter(record.id, trigger, app, event, error, attempts: backoff.failures)
+                return false
             } catch let divergence as Divergence {
                 let error = TriggerFailure.Failure(
                     code: Self.notDeterministic, message: divergence.message, function: trigger.functionName)
-                return try await deadLetter(record.id, trigger, app, event, error, attempts: backoff.failures + 1)
+                try await deadLetter(record.id, trigger, app, event, error, attempts: backoff.failures + 1)
+                return false
             }
         }
     }
@@ -120,12 +150,10 @@ struct TriggerRunner: Sendable {
         let hasMetConflict: Bool
     }
 
-    /// - Returns: false when the event was handled before.
     private func runOnce(
-        _ record: RunRecords.Run, _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent,
-        needsOwnHost: Bool
-    ) async throws -> Bool {
-        guard let entries = try await records.entries(of: record) else { return false }
+        _ record: RunRecords.Run, after entries: [RunRecords.Entry], _ trigger: TriggerDefinition, of app: DeployedApp,
+        on event: TriggerEvent, needsOwnHost: Bool
+    ) async throws {
         let journal = try RunJournal(
             record, chain: event.chain(of: trigger), entries: entries, records: records)
         let definition = app.definition
@@ -182,7 +210,6 @@ struct TriggerRunner: Sendable {
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
         // The function may have caught it.
         if let outage = await documents.outage { throw outage }
-        return true
     }
 
     private func deadLetter(

@@ -8,7 +8,8 @@ import Logging
 import Postgres
 import QueryLanguage
 
-/// Runs triggers that were resumed for what they have missed, those for the events of one document in order, and then ends their pause. One
+/// Runs triggers that were resumed for what they have missed, those for the events of one document in order, and all events of an ordered
+/// trigger, and then ends their pause. One
 /// worker does it for a trigger; until the pause ends, new events are kept behind those that were missed.
 struct ResumedTriggers: Service {
     let apps: AppDirectory
@@ -37,26 +38,13 @@ struct ResumedTriggers: Service {
     }
 
     private func resume(_ name: String, of app: DeployedApp) async {
-        let leases = WorkLeases("resume \(app.id)/\(name)", client: missed.client)
         do {
-            guard try await !leases.acquire(for: Self.lease).isEmpty else { return }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    while true {
-                        try await Task.sleep(for: Self.lease / 3)
-                        _ = try await leases.acquire(for: Self.lease)
-                    }
-                }
-                defer { group.cancelAll() }
+            _ = try await WorkLeases("resume \(app.id)/\(name)", client: missed.client).hold(for: Self.lease) {
                 try await catchUp(name, of: app)
             }
         } catch {
             logger.warning(
                 "a resumed trigger is delayed", metadata: ["trigger.name": "\(name)", "error": "\(error)"])
-        }
-        do { try await leases.release() } catch {
-            // The lease expires by itself.
-            logger.debug("a lease wasn't released", metadata: ["error": "\(error)"])
         }
     }
 
@@ -78,6 +66,7 @@ struct ResumedTriggers: Service {
                 if present.isEmpty { return }
                 continue
             }
+            guard apps.app(app.id)?.pause(of: name)?.isResuming == true else { return }  // it was paused again
             try await run(entries, trigger, of: app)
         }
     }
@@ -125,8 +114,8 @@ struct ResumedTriggers: Service {
                     metadata: ["trigger.name": "\(trigger.name)", "partition.id": "\(partition)"])
                 return (ExactText(""), nil)
             }
-            let lane = ExactText(
-                "\(change.namespace.database).\(change.namespace.collection)/\(change.documentKey.idText ?? "")")
+            let order = trigger.isOrdered ? EventOrder.database : .document
+            let lane = ExactText(order.lane(of: change.documentKey, in: change.namespace, app: app.id))
             guard case .database(let condition) = trigger.event, condition.concerns(change) else { return (lane, nil) }
             do throws(QueryError) {
                 guard let argument = try condition.argument(for: change) else { return (lane, nil) }

@@ -1,0 +1,59 @@
+import AppDefinition
+import DocumentModel
+import EventTopics
+
+/// The events that are handled one after the other: each is handled when those before it are done.
+enum EventOrder {
+    /// Those of a document.
+    case document
+    /// Those of all documents of a collection.
+    case collection
+    /// Those of all documents of a database.
+    case database
+
+    /// The lane of a document's events.
+    func lane(of key: Value, in namespace: ChangeEvent.Namespace, app: String) -> String {
+        switch self {
+        case .document: "\(app)/\(namespace.database).\(namespace.collection)/\(key.idText ?? "")"
+        // A document's lane has a slash more: an app's and a database's name have none.
+        case .collection: "\(app)/\(namespace.database).\(namespace.collection)"
+        case .database: "\(app)/\(namespace.database)"
+        }
+    }
+}
+
+extension AppDefinition {
+    /// Which events of a collection are handled in order: all those of a trigger that isn't `unordered`, and those of one document in any
+    /// case.
+    ///
+    /// The order of events of different partitions is that of their arrival.
+    func eventOrder(in namespace: ChangeEvent.Namespace) -> EventOrder {
+        var order = EventOrder.document
+        for trigger in triggers where !trigger.isDisabled {
+            guard case .database(let event) = trigger.event, !event.isUnordered,
+                event.database.hasSameBytes(as: namespace.database)
+            else { continue }
+            guard let collection = event.collection else { return .database }
+            if collection.hasSameBytes(as: namespace.collection) { order = .collection }
+        }
+        return order
+    }
+}
+
+extension TriggerDefinition {
+    /// Whether the trigger's events are handled one after the other, also those of different documents.
+    var isOrdered: Bool {
+        if case .database(let event) = event { !event.isUnordered } else { false }
+    }
+}
+
+extension DocumentChangesEvent {
+    /// The document that was changed; `nil` for a partition's head.
+    var document: (namespace: ChangeEvent.Namespace, key: Value)? {
+        switch self {
+        case .change(let change): (change.namespace, change.documentKey)
+        case .large(let change): (change.namespace, change.documentKey)
+        case .head: nil
+        }
+    }
+}
