@@ -10,7 +10,7 @@ enum Registry {
         firstSync, largeFirstSync, resumes,
         realmAckedWrites, realmOneWriter, realmTenWriters, realmSharedWrites, realmFanOut, realmSmallFanOut,
         realmBootstrap, realmSmallBootstrap, realmTransform, realmTransformOfTen,
-        functionCalls, functionsWaiting, triggerEvents, triggerWrites, watchFanOut, watchResumes, appDeployments,
+        functionCalls, functionsWaiting, triggerEvents, triggerWrites, triggerEventsInOrder, watchFanOut, watchResumes, appDeployments,
         signIns,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,

@@ -17,10 +17,18 @@ let triggerWrites = Benchmark(Figure("triggers.events.writing", .perSecond, goal
     try await TriggerWorld.with(bench, collection: "Copied")
 }
 
+/// The same as the first with an ordered trigger: one event after the other. Against inserts of one task.
+let triggerEventsInOrder = Benchmark(Figure("triggers.events.ordered", .perSecond, goal: .ratio(atLeast: 0.2))) {
+    bench in
+    try await TriggerWorld.with(bench, collection: "Counted", writers: 1)
+}
+
 private enum TriggerWorld {
     private static let events = 2000
 
-    static func with(_ bench: BenchmarkRun, collection name: String) async throws -> [Measurement] {
+    static func with(
+        _ bench: BenchmarkRun, collection name: String, writers: Int = 16
+    ) async throws -> [Measurement] {
         _ = try await RunningSystem.shared(on: bench.machine)
         var configuration = PostgresConfiguration(url: try await bench.machine.postgres())
         configuration.connections = 4
@@ -53,9 +61,9 @@ private enum TriggerWorld {
             } reference: {
                 try await Stopwatch.rate(events) {
                     try await withThrowingDiscardingTaskGroup { group in
-                        for task in 0..<16 {
+                        for task in 0..<writers {
                             group.addTask {
-                                for _ in 0..<(events / 16) {
+                                for _ in 0..<(events / writers) {
                                     try await client.execute(
                                         "insert into partita_bench_events values ($1)",
                                         [.text("\(task) \(ObjectId().hexString)")])
