@@ -16,11 +16,8 @@ public enum NamedPaths: Sendable {
         self = Self.collect(filter, into: &paths) ? .some(paths) : .any
     }
 
-    /// The paths that a `$search` names: the fields that it searches, sorts and scores by, and highlights.
-    public init(search: Document) {
-        var paths: [[String]] = []
-        self = Self.collect(search: .document(search), into: &paths) && !paths.isEmpty ? .some(paths) : .any
-    }
+    /// The paths that a query names; `nil` if it may depend on any path.
+    public init(_ names: [String]?) { self = names.map { .some($0.map(Self.path)) } ?? .any }
 
     /// These paths and additional ones, such as the keys of a sort.
     public func adding(_ names: [String]) -> NamedPaths {
@@ -29,31 +26,6 @@ public enum NamedPaths: Sendable {
     }
 
     private static func path(_ name: String) -> [String] { name.splitAtBytes(".") }
-
-    /// - Returns: whether all named paths are known.
-    private static func collect(search value: Value, into paths: inout [[String]]) -> Bool {
-        switch value {
-        case .array(let elements): return elements.allSatisfy { collect(search: $0, into: &paths) }
-        case .document(let document):
-            for field in document.fields {
-                switch field.key {
-                case "path":
-                    for place in field.value.arrayValue ?? [field.value] {
-                        guard let name = place.stringValue ?? place["value"]?.stringValue else { return false }
-                        paths.append(path(name))
-                    }
-                case "sort":
-                    for key in field.value.documentValue?.keys ?? [] { paths.append(path(key)) }
-                case "queryString", "moreLikeThis",
-                    "wildcard" where field.value["path"] == nil:
-                    return false
-                default: guard collect(search: field.value, into: &paths) else { return false }
-                }
-            }
-            return true
-        default: return true
-        }
-    }
 
     /// - Returns: whether all named paths are known.
     private static func collect(_ filter: Document, into paths: inout [[String]]) -> Bool {

@@ -80,7 +80,10 @@ extension DocumentCollection {
         var explanation: Document
         let leading: [String]
         if let search = try await explainSearch(stages, options: options) {
-            _ = try pipeline(stages.dropFirst().map { DocumentMetadata.rewritten($0) }, variables: ["SEARCH_META"])
+            let constants = Set(texts: options.variables.keys)
+            _ = try pipeline(
+                stages.dropFirst().map { DocumentMetadata.rewritten($0) },
+                variables: constants.union([SearchSpecification.variable]))
             explanation = search
             leading = ["postgres"]
         } else {
@@ -126,7 +129,7 @@ extension DocumentCollection {
             return try await explain(
                 filter,
                 options: FindOptions(collation: options.collation, hint: options.hint, variables: options.variables))
-        case ("$search", .document(let search))?, ("$searchMeta", .document(let search))?:
+        case (let name, .document(let search))? where SearchSpecification.stages.contains(name):
             let search = try SearchSpecification(search)
             guard let table = try await table() else { return missing }
             let sql = "select t.body, \(search.score) from \(table.name) t where \(search.condition)"

@@ -3,7 +3,38 @@ import Postgres
 import QueryLanguage
 
 extension DocumentCollection {
-    /// Runs a pipeline that begins with `$search`, `$searchMeta` or a `$match` with `$text`.
+    /// Passes the documents that a `$search` finds to `body`, the best first, without applying the search's sort.
+    ///
+    /// - Parameter body: gets a document and its score, and returns whether to continue.
+    /// - Throws: `DocumentStoreError` with MongoDB's code.
+    package func forEachFound(
+        by search: SearchSpecification, options: AggregateOptions,
+        _ body: (Document, Double) async throws -> Bool
+    ) async throws {
+        let limit = TimeLimit(options.maxTimeMS)
+        try await limit.run {
+            guard let table = try await table() else { return }
+            try await ensure(search.extensions)
+            try await forEachFound(by: search, in: table, within: limit, body)
+        }
+    }
+
+    private func forEachFound(
+        by search: SearchSpecification, in table: CollectionTable, within limit: TimeLimit,
+        _ body: (Document, Double) async throws -> Bool
+    ) async throws {
+        let output = try ReadOutput(filter: .all, options: FindOptions(), now: now)
+        let sql = """
+            select t.body, \(search.score) as score from \(table.name) t where \(search.condition)
+            order by score desc, t.natural_order
+            """
+        try await eachRow(PostgresStatement(sql, search.parameters), within: limit) { row in
+            guard let document = try output.document(of: row) else { return true }
+            return try await body(document, row.decode(1))
+        }
+    }
+
+    /// Runs a pipeline that begins with `$search`, `$searchBeta`, `$searchMeta` or a `$match` with `$text`.
     ///
     /// - Returns: `false` for any other pipeline, which isn't run.
     func search(
@@ -14,14 +45,15 @@ extension DocumentCollection {
         guard let first = stages.first, first.count == 1, let field = first.fields.first,
             case .document(let options) = field.value
         else { return false }
-        let rest = stages.dropFirst().map { DocumentMetadata.rewritten($0) }
+        let rest = Array(stages.dropFirst())
         func stripped(_ document: Document) async throws -> Bool { try await body(DocumentMetadata.stripped(document)) }
         switch field.key {
         case "$match":
             let parsed = try parse(options, collation: collation, variables: given.variables)
             guard parsed.text != nil else { return false }
             let constants = try constants(given.variables)
-            let pipeline = try pipeline(rest, variables: Set(constants.keys))
+            let pipeline = try pipeline(
+                rest.map { DocumentMetadata.rewritten($0) }, variables: Set(constants.keys))
             let table = try await table()
             let output = try ReadOutput(filter: parsed.filter, options: FindOptions(), now: now, hasScore: true)
             try await run(pipeline, collation: collation, variables: constants, within: limit, stripped) { take in
@@ -35,16 +67,16 @@ extension DocumentCollection {
                     return try await take(document)
                 }
             }
-        case "$search":
+        case "$search", "$searchBeta":
             let constants = try constants(given.variables)
             try await search(options, rest, collation, constants, within: limit, stripped)
         case "$searchMeta":
-            let pipeline = try pipeline(rest)
+            let constants = try constants(given.variables)
+            let pipeline = try pipeline(rest, variables: Set(constants.keys))
             let search = try SearchSpecification(options)
             let table = try await table()
             try await ensure(search.extensions)
-            try await run(pipeline, collation: collation, within: limit, stripped) { take in
-                guard let table else { return }
+            try await run(pipeline, collation: collation, variables: constants, within: limit, stripped) { take in
                 _ = try await take(meta(search, on: table, within: limit))
             }
         default: return false
@@ -58,59 +90,39 @@ extension DocumentCollection {
         _ body: (Document) async throws -> Bool
     ) async throws {
         let search = try SearchSpecification(options)
-        let order = search.sort.map { [DocumentMetadata.rewritten(["$sort": .document($0)])] } ?? []
-        let pipeline = try pipeline(order + rest, variables: Set(constants.keys).union(["SEARCH_META"]))
+        let stages = search.stages(before: rest)
+        let pipeline = try pipeline(stages, variables: Set(constants.keys).union([SearchSpecification.variable]))
         let table = try await table()
         try await ensure(search.extensions)
         var variables = constants
-        // Counting reads all matches again, so it is done only if the pipeline uses the count.
-        if let table, rest.contains(where: { Self.mentions("$$SEARCH_META", .document($0)) }) {
-            variables["SEARCH_META"] = .document(try await meta(search, on: table, within: limit))
+        if SearchSpecification.needsCount(stages) {
+            variables[SearchSpecification.variable] = .document(try await meta(search, on: table, within: limit))
         }
-        let output = try ReadOutput(filter: .all, options: FindOptions(), now: now)
         try await run(pipeline, collation: collation, variables: variables, within: limit, body) { take in
             guard let table else { return }
-            let sql = """
-                select t.body, \(search.score) as score from \(table.name) t where \(search.condition)
-                order by score desc, t.natural_order
-                """
-            try await eachRow(PostgresStatement(sql, search.parameters), within: limit) { row in
-                guard var document = try output.document(of: row) else { return true }
-                let highlights = search.highlights?.value(of: document)
-                document[DocumentMetadata.searchScore.field] = .double(try row.decode(1))
-                document[DocumentMetadata.searchHighlights.field] = highlights
-                return try await take(document)
+            try await forEachFound(by: search, in: table, within: limit) { document, score in
+                try await take(search.annotated(document, score: score))
             }
-        }
-    }
-
-    private static func mentions(_ name: String, _ value: Value) -> Bool {
-        switch value {
-        case .string(let text): text.hasPrefix(name)
-        case .array(let elements): elements.contains { mentions(name, $0) }
-        case .document(let document): document.fields.contains { mentions(name, $0.value) }
-        default: false
         }
     }
 
     /// The metadata of a search: `{count: …, facet: …}`.
     private func meta(
-        _ search: SearchSpecification, on table: CollectionTable, within limit: TimeLimit
+        _ search: SearchSpecification, on table: CollectionTable?, within limit: TimeLimit
     ) async throws -> Document {
+        guard let table else { return search.count.result }
         let counted = try await query(
             PostgresStatement("select count(*) from \(table.name) t where \(search.condition)", search.parameters),
             within: limit)
         let count = try counted.first?.decode(0, as: Int64.self) ?? 0
-        var meta: Document = ["count": [search.countsTotal ? "total" : "lowerBound": .int64(count)]]
-        var facets = Document()
+        var facets: [(name: String, buckets: Value)] = []
         for facet in search.facets {
             let rows = try await query(
                 PostgresStatement(facet.sql(table: table.name, condition: search.condition), search.parameters),
                 within: limit)
-            facets[facet.name] = try facet.buckets(rows)
+            facets.append((facet.name, facet.buckets(try rows.map { try $0.decode((String, Int64).self) })))
         }
-        if !facets.isEmpty { meta["facet"] = .document(facets) }
-        return meta
+        return SearchCount.result(search.countName, count, facets)
     }
 
     /// Creates the extensions of Postgres that a search needs.

@@ -6,6 +6,7 @@ extension SearchCompiler {
     /// `exists`, `equals`, `in`, `range`: they either match or don't, with a constant score.
     mutating func values(_ name: String, _ options: Document) throws(DocumentStoreError) -> Part {
         guard let path = options["path"]?.stringValue else { throw SearchError.wrong("\"\(name).path\" is required") }
+        depend(on: path)
         var condition = Document()
         switch name {
         case "exists": condition["$exists"] = true
@@ -32,6 +33,7 @@ extension SearchCompiler {
         guard let path = options["path"]?.stringValue, let pivot = options["pivot"]?.doubleValue, pivot > 0,
             pivot.isFinite, let origin = options["origin"]
         else { throw SearchError.wrong("\"near\" needs a path, an origin and a positive pivot") }
+        depend(on: path)
         let place = "$" + IndexPredicate.steps(Path(path))
         let found: String
         let center: Double

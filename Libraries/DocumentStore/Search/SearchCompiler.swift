@@ -19,9 +19,21 @@ struct SearchCompiler {
 
     private(set) var parameters: [PostgresValue] = []
     private(set) var terms: Set<Term> = []
+    /// The paths of the fields that a condition or a score depends on; `nil` if these may be any fields.
+    private(set) var places: [String]? = []
     /// Extensions that the statement needs.
     private(set) var extensions: Set<String> = []
     private var depth = 0
+
+    /// Where an operator looks. The condition and the score depend on these fields.
+    mutating func path(_ value: Value?, of name: String) throws(DocumentStoreError) -> SearchPath {
+        let path = try SearchPath(value, of: name)
+        if let paths = path.paths { places? += paths } else { places = nil }
+        return path
+    }
+
+    /// Notes that the condition or the score depends on a field.
+    mutating func depend(on path: String) { places?.append(path) }
 
     mutating func bind(_ value: PostgresValue) -> String {
         parameters.append(value)
@@ -68,7 +80,7 @@ struct SearchCompiler {
         return try scored(part, options["score"], of: field.key)
     }
 
-    private func scored(_ part: Part, _ options: Value?, of name: String) throws(DocumentStoreError) -> Part {
+    private mutating func scored(_ part: Part, _ options: Value?, of name: String) throws(DocumentStoreError) -> Part {
         guard let options else { return part }
         guard case .document(let score) = options, score.count == 1, let field = score.fields.first else {
             throw SearchError.wrong("\"\(name).score\" must have one of boost and constant")
@@ -85,6 +97,7 @@ struct SearchCompiler {
             guard undefined.isFinite else {
                 throw SearchError.wrong("\"\(name).score.boost.undefined\" must be finite")
             }
+            depend(on: path)
             return Part(
                 condition: part.condition, score: "(\(part.score)) * coalesce(\(Self.number(path)), \(undefined))")
         case "constant":
@@ -121,7 +134,7 @@ struct SearchCompiler {
     // MARK: Words
 
     private mutating func text(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try SearchPath(options["path"], of: "text")
+        let path = try path(options["path"], of: "text")
         var words: [String] = []
         for query in try Self.queries(options, of: "text") { words += Self.words(query) }
         if words.isEmpty { return Part(condition: "false", score: "0") }
@@ -161,7 +174,7 @@ struct SearchCompiler {
     }
 
     private mutating func phrase(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try SearchPath(options["path"], of: "phrase")
+        let path = try path(options["path"], of: "phrase")
         let slop = options["slop"]?.intValue ?? 0
         guard (0...10).contains(slop) else { throw SearchError.unsupported("a phrase.slop of more than 10") }
         var queries: [String] = []
@@ -184,7 +197,7 @@ struct SearchCompiler {
     }
 
     private mutating func autocomplete(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try SearchPath(options["path"], of: "autocomplete")
+        let path = try path(options["path"], of: "autocomplete")
         let isSequential = options["tokenOrder"]?.stringValue == "sequential"
         var parts: [Part] = []
         for query in try Self.queries(options, of: "autocomplete") {
@@ -212,7 +225,7 @@ struct SearchCompiler {
     }
 
     private mutating func wildcard(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try SearchPath(options["path"], of: "wildcard")
+        let path = try path(options["path"], of: "wildcard")
         var parts: [Part] = []
         for query in try Self.queries(options, of: "wildcard") {
             var pattern = ""

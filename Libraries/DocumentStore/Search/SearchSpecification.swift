@@ -1,20 +1,34 @@
-import DocumentModel
+package import DocumentModel
 import Postgres
 
-/// A compiled `$search` or `$searchMeta`.
-struct SearchSpecification: Sendable {
+/// A compiled `$search`, `$searchBeta` or `$searchMeta`.
+///
+/// The store runs one with `DocumentCollection/aggregate(_:options:)`. Who shows only a part of the found documents, as data rules
+/// do, takes them from `DocumentCollection/forEachFound(by:options:_:)`, passes on what may be seen of each with its metadata
+/// (`annotated(_:score:)`) to a pipeline of `stages(before:)`, counts it with `count`, and removes the metadata from the results
+/// (`stripped(_:)`). A score depends on the found document alone, never on others.
+package struct SearchSpecification: Sendable {
     let condition: String
     let score: String
     let parameters: [PostgresValue]
     let extensions: Set<String>
-    let highlights: SearchHighlights?
+    private let highlights: SearchHighlights?
     let facets: [SearchFacet]
     /// Whether the count is named `total`; otherwise `lowerBound`.
     let countsTotal: Bool
     /// The sort; `nil` for the order of the scores.
-    let sort: Document?
+    private let sort: Document?
+    /// The paths of the fields by which documents are found, scored and sorted; `nil` if these may be any fields. Highlights and
+    /// facets aren't among them: they are made of the documents that are passed to `annotated(_:score:)` and `count`.
+    package let namedPaths: [String]?
 
-    init(_ specification: Document) throws(DocumentStoreError) {
+    /// The stages that it is the specification of.
+    package static let stages = ["$search", "$searchBeta", "$searchMeta"]
+    /// The variable that has the metadata of a `$search`: `$$SEARCH_META`.
+    package static let variable: ExactText = "SEARCH_META"
+
+    /// - Throws: `DocumentStoreError` with MongoDB's code: 8 for a search that is wrong, 115 for what isn't supported.
+    package init(_ specification: Document) throws(DocumentStoreError) {
         var operators = specification
         // `index` is ignored, since all texts of the collection can be searched.
         for key in ["index", "concurrent", "count", "highlight", "sort", "tracking"] { operators[key] = nil }
@@ -47,82 +61,46 @@ struct SearchSpecification: Sendable {
         extensions = compiler.extensions
         self.facets = facets
         countsTotal = specification["count"]?["type"]?.stringValue == "total"
-        sort = specification["sort"]?.documentValue
+        if let order = specification["sort"] { sort = try SearchSort.stage(order) } else { sort = nil }
+        namedPaths = compiler.places.map { $0 + SearchSort.paths(specification["sort"]) }
         if case .document(let options)? = specification["highlight"] {
             highlights = try SearchHighlights(options, terms: compiler.terms)
         } else {
             highlights = nil
         }
     }
-}
 
-/// One facet of `$searchMeta`.
-struct SearchFacet: Sendable {
-    let name: String
-    private let path: String
-    private let kind: String
-    private let most: Int
-    private let boundaries: [Value]
-    private let otherwise: String?
+    /// The stages that follow the search, in the form in which they find the metadata: the search's sort, then the given ones.
+    package func stages(before rest: [Document]) -> [Document] {
+        (sort.map { [$0] } ?? []) + rest.map { DocumentMetadata.rewritten($0) }
+    }
 
-    init(_ name: String, _ value: Value) throws(DocumentStoreError) {
-        self.name = name
-        guard let path = value["path"]?.stringValue, let kind = value["type"]?.stringValue else {
-            throw SearchError.wrong("\"facets.\(name)\" needs a type and a path")
-        }
-        guard ["string", "number", "date"].contains(kind) else {
-            throw SearchError.unsupported("a facet of type \(kind)")
-        }
-        self.path = path
-        self.kind = kind
-        most = value["numBuckets"]?.intValue ?? 10
-        boundaries = value["boundaries"]?.arrayValue ?? []
-        otherwise = value["default"]?.stringValue
-        guard kind == "string" ? (1...1000).contains(most) : (2...1000).contains(boundaries.count) else {
-            throw SearchError.wrong("\"facets.\(name)\" needs numBuckets within 1 and 1000, or at least two boundaries")
+    /// Whether stages use `$$SEARCH_META`. Counting reads all matches once more, so it is done only then.
+    package static func needsCount(_ stages: [Document]) -> Bool { stages.contains { mentionsCount(.document($0)) } }
+
+    private static func mentionsCount(_ value: Value) -> Bool {
+        switch value {
+        case .string(let text): text.startsWithBytes(of: "$$SEARCH_META")
+        case .array(let elements): elements.contains { mentionsCount($0) }
+        case .document(let document): document.fields.contains { mentionsCount($0.value) }
+        default: false
         }
     }
 
-    /// The statement that returns each bucket with its number of documents. With boundaries, buckets are numbered from 1; 0 and the
-    /// last number are outside of the boundaries.
-    func sql(table: String, condition: String) -> String {
-        let place = "$" + IndexPredicate.steps(Path(path)) + (kind == "date" ? "[*].\"$date\"" : "[*]")
-        let values = """
-            \(table) t, lateral (
-                select distinct v from jsonb_path_query(document, \(FilterTranslation.literal(place))::jsonpath) v
-                where jsonb_typeof(v) = '\(kind == "string" ? "string" : "number")'
-            ) f where \(condition)
-            """
-        if kind == "string" {
-            return "select v #>> '{}', count(*) from \(values) group by 1 order by 2 desc, 1 limit \(most)"
-        }
-        let bounds = boundaries.map { "\(Self.number($0))" }.joined(separator: ",")
-        return "select width_bucket(v::float8, '{\(bounds)}'::float8[])::text, count(*) from \(values) group by 1"
+    /// A found document, or what may be seen of it, with the metadata of which stages ask by `$meta`.
+    package func annotated(_ document: Document, score: Double) -> Document {
+        var annotated = document
+        annotated[DocumentMetadata.searchScore.field] = .double(score)
+        annotated[DocumentMetadata.searchHighlights.field] = highlights?.value(of: document)
+        return annotated
     }
 
-    func buckets(_ rows: PostgresRows) throws -> Value {
-        var counts: [ExactText: Int64] = [:]
-        var order: [String] = []
-        for row in rows {
-            let (key, count) = try row.decode((String, Int64).self)
-            counts[key] = count
-            order.append(key)
-        }
-        if kind == "string" {
-            return ["buckets": .array(order.map { ["_id": .string($0), "count": .int64(counts[$0] ?? 0)] })]
-        }
-        var buckets: [Value] = boundaries.dropLast().enumerated().map { place, bound in
-            ["_id": bound, "count": .int64(counts["\(place + 1)"] ?? 0)]
-        }
-        if let otherwise {
-            let rest = (counts["0"] ?? 0) + (counts["\(boundaries.count)"] ?? 0)
-            buckets.append(["_id": .string(otherwise), "count": .int64(rest)])
-        }
-        return ["buckets": .array(buckets)]
-    }
+    /// A result without the fields that carry metadata.
+    package static func stripped(_ document: Document) -> Document { DocumentMetadata.stripped(document) }
 
-    private static func number(_ bound: Value) -> Double {
-        if case .date(let milliseconds) = bound { return Double(milliseconds) }
-        return bound.doubleValue ?? 0
-    }
+    /// A count of no document, which takes each document that was found.
+    package var count: SearchCount { SearchCount(named: countName, facets: facets) }
+
+    /// The name of the number in the metadata.
+    var countName: String { countsTotal ? "total" : "lowerBound" }
 }

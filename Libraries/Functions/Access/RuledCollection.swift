@@ -9,11 +9,11 @@ struct RuledCollection: Sendable {
     /// The number of document bytes that a stage may hold; the same as MongoDB's limit for a blocking sort.
     private static let maximumBytes = 100 << 20
 
-    private let collection: DocumentCollection
-    private let rules: DocumentRules
+    let collection: DocumentCollection
+    let rules: DocumentRules
     private let findRules: @Sendable (ChangeEvent.Namespace) -> DocumentRules?
-    private let request: RuleRequest
-    private let answers: RuleAnswers
+    let request: RuleRequest
+    let answers: RuleAnswers
 
     /// - Parameter rules: the rules of the database's collections.
     /// - Throws: `RuleRefusal` for a collection without rules.
@@ -75,28 +75,21 @@ struct RuledCollection: Sendable {
     }
 
     private func aggregate(_ call: DocumentCall) async throws -> [Document] {
-        let pipeline = try Pipeline(try call.pipeline)
-        for case .output(let name, _) in pipeline.stages { throw RuleRefusal.systemOnly(name) }
+        if let search = try RuledSearch(call) { return try await aggregate(search, call) }
+        let pipeline = try Self.reading(Pipeline(call.pipeline))
         let options = call.aggregateOptions
         let context = try context(collation: options.collation)
-        switch pipeline.stages.first {
-        case .documents?: return try await pipeline.run([], context: context)
-        case .search(let name, let search)?:
-            guard name == "$search" else { throw RuleRefusal.systemOnly(name) }
-            let found = try await collection.aggregate([[name: .document(search)]], options: options)
-            var run = PipelineRun(pipeline.dropFirst(1), context: context)
-            var results = Collected(limit: call.answerBytes)
-            try await visible(found, naming: NamedPaths(search: search)) {
-                try await run.process([$0]) { try results.add($0) }
-            }
-            try await run.finish { try results.add($0) }
-            return results.documents
-        default: break
-        }
+        if case .documents? = pipeline.stages.first { return try await pipeline.run([], context: context) }
         let leading = LeadingStages(of: pipeline)
         let rest = pipeline.dropFirst(leading.count)
         return try await results(
             of: leading.filter, options: leading.options(options), through: rest, context, within: call.answerBytes)
+    }
+
+    /// A pipeline that writes nothing.
+    static func reading(_ pipeline: Pipeline) throws -> Pipeline {
+        for case .output(let name, _) in pipeline.stages { throw RuleRefusal.systemOnly(name) }
+        return pipeline
     }
 
     /// Thrown when the stored documents have a different order than the visible ones.
@@ -124,7 +117,7 @@ struct RuledCollection: Sendable {
         within limit: Int
     ) async throws -> [Document] {
         var run = PipelineRun(pipeline, context: context)
-        var results = Collected(limit: limit)
+        var results = CollectedDocuments(limit: limit)
         // A join makes one query per batch.
         var batch: [Document] = []
         try await forEach(filter, options: options, inOrder: inOrder) { document in
@@ -170,10 +163,11 @@ struct RuledCollection: Sendable {
         var options = call.findOptions
         var names: [String] = []
         var leading = 0
+        var isSearch = false
         if call.hasPipeline {
-            let pipeline = try Pipeline(try call.pipeline)
-            for case .output(let name, _) in pipeline.stages { throw RuleRefusal.systemOnly(name) }
             names = try call.pipeline.map { $0.keys.first ?? "" }
+            isSearch = try RuledSearch(call) != nil
+            let pipeline = try isSearch ? Pipeline([]) : Self.reading(Pipeline(call.pipeline))
             let stages = LeadingStages(of: pipeline)
             (filter, options, leading) = (stages.filter, stages.options(call.aggregateOptions), stages.count)
         }
@@ -196,21 +190,22 @@ struct RuledCollection: Sendable {
         explanation["here"] = nil
         explanation["stages"] = .array(
             names.enumerated().map { place, name in
-                let isStored = place < leading && (name == "$match" || name == "$sort" && isOrdered)
+                let isStored =
+                    place == 0 && isSearch || place < leading && (name == "$match" || name == "$sort" && isOrdered)
                 return ["stage": .string(name), "in": isStored ? "both" : "here"]
             })
         return explanation
     }
 
     /// The context of pipeline stages. Stages that read other collections see what the user may see of them.
-    private func context(collation: Document?) throws -> PipelineContext {
+    func context(collation: Document?, variables: [ExactText: Value] = [:]) throws -> PipelineContext {
         PipelineContext(
-            now: collection.now, collation: try collation.flatMap { try Collation($0) },
+            now: collection.now, variables: variables, collation: try collation.flatMap { try Collation($0) },
             memoryLimit: Self.maximumBytes
         ) { name, filter in
             let other = try RuledCollection(
                 collection.sibling(name), rules: findRules, request: request, answers: answers)
-            var found = Collected(limit: Self.maximumBytes)
+            var found = CollectedDocuments(limit: Self.maximumBytes)
             try await other.forEachVisible(filter.document, options: FindOptions(collation: collation)) { document, _ in
                 try found.add([document])
                 return true
@@ -246,40 +241,5 @@ struct RuledCollection: Sendable {
             }
         }
         if isMissing { throw RuleAnswers.Missing() }
-    }
-
-    /// Passes the visible parts of a search's results to `body`.
-    private func visible(
-        _ found: [Document], naming paths: NamedPaths, _ body: (Document) async throws -> Void
-    ) async throws {
-        let restriction = try await rules.restriction(of: request)
-        let now = collection.now
-        let cut = try ProjectionChain(restriction.projections, positionedBy: nil, now: now)
-        guard cut.keeps(paths) else { return }
-        let allowed = try Filter(restriction.restricting([:]))
-        for document in found where allowed.matches(document, now: now) {
-            guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: true) else {
-                continue
-            }
-            try await body(try RuledQuery.shown(visible, through: cut))
-        }
-    }
-}
-
-/// Collects documents up to a limit of bytes.
-private struct Collected {
-    private(set) var documents: [Document] = []
-    private var bytes = 0
-    private let limit: Int
-
-    init(limit: Int) { self.limit = limit }
-
-    mutating func add(_ part: [Document]) throws(EffectFailure) {
-        for document in part { bytes += Value.document(document).approximateSize }
-        guard bytes <= limit else {
-            throw EffectFailure(
-                name: "MongoDBError", message: "the documents have more than \(limit >> 20) MiB: limit them", code: 292)
-        }
-        documents += part
     }
 }

@@ -28,7 +28,7 @@ public indirect enum Stage: Sendable {
     case geoNear(GeoNearSpecification)
     /// `$documents`.
     case documents(Expression)
-    /// `$search`, `$searchMeta`: only at the beginning, and only the store can run them.
+    /// `$search` or its old name `$searchBeta`, `$searchMeta`: only at the beginning, and only the store can run them.
     case search(name: String, Document)
     /// `$out`, `$merge`: only at the end; the caller that runs the pipeline writes the results.
     case output(name: String, Value)

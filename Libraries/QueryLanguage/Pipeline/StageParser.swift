@@ -45,7 +45,7 @@ struct StageParser {
         case "$fill": return try fill(value)
         case "$redact": return [.redact(try expression(value))]
         case "$documents": return [.documents(try expression(value))]
-        case "$search", "$searchMeta": return [.search(name: field.key, try object(field.key, value, 9))]
+        case "$search", "$searchBeta", "$searchMeta": return [.search(name: field.key, try object(field.key, value, 9))]
         case "$out", "$merge": return [.output(name: field.key, try output(field.key, value))]
         default: return [try parseJoin(field.key, value)]
         }

@@ -198,6 +198,23 @@ import Testing
         }
     }
 
+    @Test func `search sorts by paths and by the score`() async throws {
+        try await with { recipes in
+            let text: Value = ["query": "coffee cakes", "path": ["title", "text"]]
+            for (sort, expected) in [
+                (["stars": 1], ["4", "2", "1"]), (["stars": ["order": -1]], ["1", "2", "4"]),
+                (["score": ["$meta": "searchScore"]], ["1", "2", "4"]),
+                (["score": ["$meta": "searchScore", "order": 1], "_id": -1], ["4", "2", "1"]),
+            ] as [(Value, [String])] {
+                let search: Value = ["text": text, "sort": sort]
+                for name in ["$search", "$searchBeta"] {
+                    let found = ids(try await recipes.aggregate([[name: search]]))
+                    #expect(found == expected, "\(name) \(sort)")
+                }
+            }
+        }
+    }
+
     @Test func `what search doesn't support is refused by name`() async throws {
         try await with { recipes in
             for (search, code, word) in [
@@ -205,7 +222,12 @@ import Testing
                 (["moreLikeThis": ["like": [:]]], 115, "moreLikeThis"),
                 (["text": ["query": "a"]], 8, "path"),
                 (["text": ["query": "a", "path": "b", "synonyms": "c"]], 115, "synonyms"),
-                ([:], 8, "required"),
+                ([:], 8, "required"), (["exists": ["path": "a"], "sort": ["a": ["order": 2]]], 8, "order"),
+                (["exists": ["path": "a"], "sort": ["a": ["order": 1, "noData": "highest"]]], 115, "noData"),
+                (
+                    ["facet": ["facets": ["f": ["type": "number", "path": "a", "boundaries": [2, 1]]]]], 8,
+                    "boundaries"
+                ),
                 (
                     ["text": ["query": "a", "path": "b", "score": ["function": ["score": "relevance"]]]], 115,
                     "function"
