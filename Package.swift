@@ -135,7 +135,7 @@ let libraries: [Target] = [
         "DocumentStore",
         [
             "DocumentModel", "DocumentSchema", "EventLoop", "Lifecycle", "Logging",
-            "Metrics", "Postgres", "QueryLanguage", "StoreSQL", "SyncEngine",
+            "Metrics", "Postgres", "QueryLanguage", "RegularExpressions", "StoreSQL", "SyncEngine",
         ]),
     library(
         "ChangeStream",

@@ -5,8 +5,6 @@ import QueryLanguage
 extension SearchCompiler {
     /// `exists`, `equals`, `in`, `range`: they either match or don't, with a constant score.
     mutating func values(_ name: String, _ options: Document) throws(DocumentStoreError) -> Part {
-        guard let path = options["path"]?.stringValue else { throw SearchError.wrong("\"\(name).path\" is required") }
-        depend(on: path)
         var condition = Document()
         switch name {
         case "exists": condition["$exists"] = true
@@ -20,46 +18,55 @@ extension SearchCompiler {
             for bound in ["gt", "gte", "lt", "lte"] { condition["$" + bound] = options[bound] }
             if condition.isEmpty { throw SearchError.wrong("\"range\" needs one of gt, gte, lt, lte") }
         }
-        let index = IndexModel([.init("_id")], partialFilter: [path: .document(condition)])
-        do {
-            return Part(condition: "(\(try IndexPredicate(index).sql ?? "true"))", score: "1")
-        } catch {
-            throw error.code == .notSupported ? SearchError.unsupported("\(name) with a value of this type") : error
+        var parts: [Part] = []
+        for path in try paths(options, of: name) {
+            let index = IndexModel([.init("_id")], partialFilter: [path: .document(condition)])
+            do {
+                parts.append(Part(condition: "(\(try IndexPredicate(index).sql ?? "true"))", score: "1"))
+            } catch {
+                throw error.code == .notSupported
+                    ? SearchError.unsupported("\(name) with a value of this type") : error
+            }
         }
+        return parts.count == 1 ? parts[0] : Self.any(parts)
+    }
+
+    /// The path of an operator on values, or several.
+    private mutating func paths(_ options: Document, of name: String) throws(DocumentStoreError) -> [String] {
+        let path = try path(options["path"], of: name)
+        guard let paths = path.paths else { throw SearchError.unsupported("\(name) with a wildcard path") }
+        return paths
     }
 
     /// `near`: the nearer a number or date is to the origin, the higher its score: `pivot / (pivot + distance)`.
     mutating func near(_ options: Document) throws(DocumentStoreError) -> Part {
-        guard let path = options["path"]?.stringValue, let pivot = options["pivot"]?.doubleValue, pivot > 0,
-            pivot.isFinite, let origin = options["origin"]
+        guard let pivot = options["pivot"]?.doubleValue, pivot > 0, pivot.isFinite, let origin = options["origin"]
         else { throw SearchError.wrong("\"near\" needs a path, an origin and a positive pivot") }
-        depend(on: path)
-        let place = "$" + IndexPredicate.steps(Path(path))
-        let found: String
         let center: Double
         switch origin {
-        case .date(let milliseconds):
-            center = Double(milliseconds)
-            found = place + ".\"$date\" ? (@.type() == \"number\")"
+        case .date(let milliseconds): center = Double(milliseconds)
         case .int32, .int64, .double, .decimal128:
             guard let number = origin.doubleValue, number.isFinite else {
                 throw SearchError.wrong("\"near.origin\" must be finite")
             }
             center = number
-            found = place + " ? (@.type() == \"number\")"
         default: throw SearchError.unsupported("near with an origin that is no number and no date")
         }
-        let value = "jsonb_path_query_first(document, \(FilterTranslation.literal(found))::jsonpath)::float8"
-        return Part(
-            condition: "\(value) is not null",
-            score: "\(pivot)::float8 / (\(pivot)::float8 + abs(\(value) - (\(center))::float8))")
+        let isDate = if case .date = origin { true } else { false }
+        var parts: [Part] = []
+        for path in try paths(options, of: "near") {
+            let place = "$" + IndexPredicate.steps(Path(path)) + (isDate ? ".\"$date\"" : "")
+            let found = FilterTranslation.literal(place + " ? (@.type() == \"number\")")
+            let value = "jsonb_path_query_first(document, \(found)::jsonpath)::float8"
+            parts.append(
+                Part(
+                    condition: "\(value) is not null",
+                    score: "\(pivot)::float8 / (\(pivot)::float8 + abs(\(value) - (\(center))::float8))"))
+        }
+        return parts.count == 1 ? parts[0] : Self.any(parts)
     }
 
     mutating func compound(_ options: Document) throws(DocumentStoreError) -> Part {
-        let known = ["must", "mustNot", "should", "filter", "minimumShouldMatch", "score"]
-        if let other = options.fields.first(where: { !known.contains($0.key) }) {
-            throw SearchError.wrong("unrecognized field \"compound.\(other.key)\"")
-        }
         let must = try clauses(options, "must")
         let mustNot = try clauses(options, "mustNot")
         let should = try clauses(options, "should")
@@ -73,13 +80,19 @@ extension SearchCompiler {
             throw SearchError.wrong(
                 "\"compound.minimumShouldMatch\" cannot be greater than the number of should clauses")
         }
+        return combined(must: must, mustNot: mustNot, should: should, filter: filter, least: least)
+    }
+
+    /// - Parameter least: how many of `should` have to match.
+    func combined(must: [Part], mustNot: [Part], should: [Part], filter: [Part] = [], least: Int) -> Part {
         var conditions =
             (must + filter).map { "(\($0.condition))" } + mustNot.map { "not coalesce((\($0.condition)), false)" }
-        if least > 0 {
+        // Each condition stands in the whole only once, or nested ones would double its size at each level.
+        if least == 1 {
+            conditions.append("(" + should.map { "(\($0.condition))" }.joined(separator: " or ") + ")")
+        } else if least > 1 {
             let met = should.map { "(coalesce((\($0.condition)), false))::int" }.joined(separator: " + ")
             conditions.append("\(met) >= \(least)")
-            // At least one `should` clause has to match; the condition says so, so that an index may be used.
-            conditions.append("(" + should.map { "(\($0.condition))" }.joined(separator: " or ") + ")")
         }
         let scores =
             must.map { "coalesce((\($0.score))::float8, 0)" }

@@ -8,6 +8,9 @@ struct SearchCompiler {
     struct Part {
         var condition: String
         var score: String
+
+        /// What no document matches.
+        static let none = Part(condition: "false", score: "0")
     }
 
     /// A word that was searched for, which the highlights mark.
@@ -18,11 +21,11 @@ struct SearchCompiler {
     }
 
     private(set) var parameters: [PostgresValue] = []
-    private(set) var terms: Set<Term> = []
+    var terms: Set<Term> = []
     /// The paths of the fields that a condition or a score depends on; `nil` if these may be any fields.
     private(set) var places: [String]? = []
     /// Extensions that the statement needs.
-    private(set) var extensions: Set<String> = []
+    var extensions: Set<String> = []
     private var depth = 0
 
     /// Where an operator looks. The condition and the score depend on these fields.
@@ -40,14 +43,25 @@ struct SearchCompiler {
         return "$\(parameters.count)"
     }
 
-    static let operators = [
-        "text", "phrase", "compound", "autocomplete", "wildcard", "exists", "equals", "in", "range", "near",
+    /// The operators with their options; each has `score`, too.
+    private static let options: KeyValuePairs<String, [String]> = [
+        "text": ["query", "path", "fuzzy", "matchCriteria"], "phrase": ["query", "path", "slop"],
+        "compound": ["must", "mustNot", "should", "filter", "minimumShouldMatch"],
+        "autocomplete": ["query", "path", "tokenOrder", "fuzzy"], "queryString": ["query", "defaultPath"],
+        "moreLikeThis": ["like"], "wildcard": ["query", "path", "allowAnalyzedField"],
+        "regex": ["query", "path", "allowAnalyzedField"], "exists": ["path"], "equals": ["path", "value"],
+        "in": ["path", "value"], "range": ["path", "gt", "gte", "lt", "lte"], "near": ["path", "origin", "pivot"],
+        "term": ["query", "path", "prefix", "wildcard", "regex", "fuzzy"], "search": ["query", "path", "phrase"],
     ]
+    static let operators = options.map(\.key)
     private static let unsupported = [
-        "embeddedDocument", "geoShape", "geoWithin", "hasAncestor", "hasRoot", "knnBeta", "moreLikeThis", "queryString",
-        "regex",
-        "span", "vectorSearch",
+        "embeddedDocument", "geoShape", "geoWithin", "hasAncestor", "hasRoot", "knnBeta", "span", "vector",
+        "vectorSearch",
     ]
+    /// The most words, patterns and the like of one search; the same as Lucene's limit of clauses.
+    private static let mostParameters = 1024
+    /// The most bytes of an operator's SQL.
+    private static let mostBytes = 1 << 20
 
     /// Compiles the one operator of a document.
     mutating func compile(_ document: Document) throws(DocumentStoreError) -> Part {
@@ -67,6 +81,10 @@ struct SearchCompiler {
         if let synonyms = options.fields.first(where: { ["synonyms", "doesNotAffect", "function"].contains($0.key) }) {
             throw SearchError.unsupported("\(field.key).\(synonyms.key)")
         }
+        let known = Self.options.first { $0.key == field.key }?.value ?? []
+        if let other = options.keys.first(where: { $0 != "score" && !known.contains($0) }) {
+            throw SearchError.wrong("unrecognized field \"\(field.key).\(other)\"")
+        }
         let part =
             switch field.key {
             case "text": try text(options)
@@ -74,9 +92,20 @@ struct SearchCompiler {
             case "compound": try compound(options)
             case "autocomplete": try autocomplete(options)
             case "wildcard": try wildcard(options)
+            case "regex": try regex(options)
+            case "term": try term(options)
+            case "search": try search(options)
+            case "queryString": try queryString(options)
+            case "moreLikeThis": try moreLikeThis(options)
             case "near": try near(options)
             default: try values(field.key, options)
             }
+        guard parameters.count <= Self.mostParameters else {
+            throw SearchError.wrong("the search has more than \(Self.mostParameters) words")
+        }
+        guard part.condition.utf8.count + part.score.utf8.count <= Self.mostBytes else {
+            throw SearchError.wrong("the search is too large")
+        }
         return try scored(part, options["score"], of: field.key)
     }
 
@@ -131,132 +160,9 @@ struct SearchCompiler {
         text.split { !$0.isLetter && !$0.isNumber }.map(String.init)
     }
 
-    // MARK: Words
-
-    private mutating func text(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try path(options["path"], of: "text")
-        var words: [String] = []
-        for query in try Self.queries(options, of: "text") { words += Self.words(query) }
-        if words.isEmpty { return Part(condition: "false", score: "0") }
-        let matchesAll = options["matchCriteria"]?.stringValue == "all"
-        if case .document(let fuzzy)? = options["fuzzy"] {
-            return try similar(words, at: path, fuzzy, matchesAll: matchesAll)
-        }
-        for word in words { terms.insert(Term(word: word)) }
-        let queries = words.map { "plainto_tsquery('pg_catalog.simple', partita.folded(\(bind(.text($0)))))" }
-        let query = "(\(queries.joined(separator: matchesAll ? " && " : " || ")))"
-        return Part(
-            condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
-    }
-
-    /// `fuzzy`: words that are a few edits away have a lower score.
-    private mutating func similar(
-        _ words: [String], at path: SearchPath, _ fuzzy: Document, matchesAll: Bool
-    ) throws(DocumentStoreError) -> Part {
-        let edits = fuzzy["maxEdits"]?.intValue ?? 2
-        guard (1...2).contains(edits) else { throw SearchError.wrong("\"fuzzy.maxEdits\" must be 1 or 2") }
-        let prefix = max(fuzzy["prefixLength"]?.intValue ?? 0, 0)
-        extensions.insert("fuzzystrmatch")
-        var scores: [String] = []
-        for word in words {
-            terms.insert(Term(word: word, edits: edits))
-            let wanted = "partita.folded(\(bind(.text(String(word.prefix(100))))))"
-            var distance = "levenshtein_less_equal(w, \(wanted), \(edits))"
-            if prefix > 0 {
-                distance = "case when left(w, \(prefix)) = left(\(wanted), \(prefix)) then \(distance) else 9 end"
-            }
-            scores.append(
-                "coalesce((select max(\(edits) + 1 - d) from unnest(tsvector_to_array(\(path.vector))) w, "
-                    + "lateral (select \(distance) d where length(w) <= 100) l where d <= \(edits)), 0)")
-        }
-        let condition = scores.map { "\($0) > 0" }.joined(separator: matchesAll ? " and " : " or ")
-        return Part(condition: "(\(condition))", score: "(\(scores.joined(separator: " + ")))::float8 / \(edits + 1)")
-    }
-
-    private mutating func phrase(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try path(options["path"], of: "phrase")
-        let slop = options["slop"]?.intValue ?? 0
-        guard (0...10).contains(slop) else { throw SearchError.unsupported("a phrase.slop of more than 10") }
-        var queries: [String] = []
-        for query in try Self.queries(options, of: "phrase") {
-            let words = Self.words(query)
-            for word in words { terms.insert(Term(word: word)) }
-            let parts = words.map { "plainto_tsquery('pg_catalog.simple', partita.folded(\(bind(.text($0)))))" }
-            guard let first = parts.first else { continue }
-            // Each step of the slop allows one more word between two words.
-            queries.append(
-                parts.dropFirst().reduce(first) { phrase, next in
-                    "(" + (1...slop + 1).map { "tsquery_phrase(\(phrase), \(next), \($0))" }.joined(separator: " || ")
-                        + ")"
-                })
-        }
-        if queries.isEmpty { return Part(condition: "false", score: "0") }
-        let query = "(\(queries.joined(separator: " || ")))"
-        return Part(
-            condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
-    }
-
-    private mutating func autocomplete(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try path(options["path"], of: "autocomplete")
-        let isSequential = options["tokenOrder"]?.stringValue == "sequential"
-        var parts: [Part] = []
-        for query in try Self.queries(options, of: "autocomplete") {
-            let words = Self.words(query)
-            if words.isEmpty { continue }
-            if options["fuzzy"] != nil {
-                extensions.insert("pg_trgm")
-                for word in words { terms.insert(Term(word: word, isPrefix: true, edits: 1)) }
-                let wanted = "partita.folded(\(bind(.text(query))))"
-                let likeness =
-                    "(select coalesce(max(word_similarity(\(wanted), partita.folded(x))), 0) from \(path.texts) x)"
-                parts.append(Part(condition: "\(likeness) >= 0.4", score: "\(likeness)::float8"))
-            } else {
-                for word in words { terms.insert(Term(word: word, isPrefix: true)) }
-                // The words have only letters and digits, none of which has a special meaning in a tsquery.
-                let text = words.map { $0 + ":*" }.joined(separator: isSequential ? " <-> " : " & ")
-                let wanted = "to_tsquery('pg_catalog.simple', partita.folded(\(bind(.text(text)))))"
-                parts.append(
-                    Part(
-                        condition: "\(path.vector) @@ \(wanted)",
-                        score: "ts_rank('{1,1,1,1}', \(path.vector), \(wanted), 1) * 10"))
-            }
-        }
-        return Self.any(parts)
-    }
-
-    private mutating func wildcard(_ options: Document) throws(DocumentStoreError) -> Part {
-        let path = try path(options["path"], of: "wildcard")
-        var parts: [Part] = []
-        for query in try Self.queries(options, of: "wildcard") {
-            var pattern = ""
-            var isEscaped = false
-            for character in query {
-                switch character {
-                case "\\" where !isEscaped:
-                    isEscaped = true
-                    continue
-                case "*" where !isEscaped: pattern += "%"
-                case "?" where !isEscaped: pattern += "_"
-                case "%", "_", "\\": pattern += "\\\(character)"
-                default: pattern.append(character)
-                }
-                isEscaped = false
-            }
-            let wanted = bind(.text(pattern))
-            // A whole text, or one of its words where the text is analyzed.
-            var condition =
-                "exists (select from \(path.texts) x where partita.folded(x) like partita.folded(\(wanted)))"
-            if options["allowAnalyzedField"]?.boolValue == true {
-                condition =
-                    "(\(condition) or exists (select from unnest(tsvector_to_array(\(path.vector))) w where w like partita.folded(\(wanted))))"
-            }
-            parts.append(Part(condition: condition, score: "1"))
-        }
-        return Self.any(parts)
-    }
-
-    private static func any(_ parts: [Part]) -> Part {
-        if parts.isEmpty { return Part(condition: "false", score: "0") }
+    /// What matches any of the parts.
+    static func any(_ parts: [Part]) -> Part {
+        if parts.isEmpty { return .none }
         return Part(
             condition: "(" + parts.map(\.condition).joined(separator: " or ") + ")",
             score: "(" + parts.map { "case when \($0.condition) then \($0.score) else 0 end" }.joined(separator: " + ")

@@ -30,7 +30,8 @@ struct SearchHighlights: Sendable {
         return .array(texts.flatMap { passages(of: $0.text, at: $0.path) })
     }
 
-    private static func texts(_ value: Value, at path: String) -> [(path: String, text: String)] {
+    /// The texts of a value with their paths.
+    static func texts(_ value: Value, at path: String) -> [(path: String, text: String)] {
         switch value {
         case .string(let text): [(path, text)]
         case .array(let elements): elements.flatMap { texts($0, at: path) }
@@ -88,7 +89,8 @@ struct SearchHighlights: Sendable {
         }
     }
 
-    private static func folded(_ word: String) -> String {
+    /// A word as words are compared: in lower case and without accents.
+    static func folded(_ word: String) -> String {
         word.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     }
 

@@ -218,8 +218,11 @@ import Testing
     @Test func `what search doesn't support is refused by name`() async throws {
         try await with { recipes in
             for (search, code, word) in [
-                (["queryString": ["query": "a", "defaultPath": "b"]], 115, "queryString"),
-                (["moreLikeThis": ["like": [:]]], 115, "moreLikeThis"),
+                (["span": ["term": ["query": "a", "path": "b"]]], 115, "span"),
+                (["knnBeta": ["path": "b"]], 115, "knnBeta"),
+                (["text": ["query": "a", "path": "b", "fuzz": [:]]], 8, "text.fuzz"),
+                (["phrase": ["query": "a b c d e", "path": "b", "slop": 10]], 115, "slop"),
+                (["text": ["query": .string(String(repeating: "a ", count: 1025)), "path": "b"]], 8, "1024"),
                 (["text": ["query": "a"]], 8, "path"),
                 (["text": ["query": "a", "path": "b", "synonyms": "c"]], 115, "synonyms"),
                 ([:], 8, "required"), (["exists": ["path": "a"], "sort": ["a": ["order": 2]]], 8, "order"),
