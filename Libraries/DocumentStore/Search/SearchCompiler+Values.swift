@@ -24,8 +24,7 @@ extension SearchCompiler {
             do {
                 parts.append(Part(condition: "(\(try IndexPredicate(index).sql ?? "true"))", score: "1"))
             } catch {
-                throw error.code == .notSupported
-                    ? SearchError.unsupported("\(name) with a value of this type") : error
+                throw SearchError.unsupported("\(name) at the path \(path), or with a value of this type")
             }
         }
         return parts.count == 1 ? parts[0] : Self.any(parts)

@@ -99,12 +99,42 @@ import Testing
                 (["text": ["query": "coffee", "path": "text", "score": ["boost": ["path": "secret"]]]], 1),
                 (["compound": ["must": [["text": Self.coffee]], "mustNot": [["exists": ["path": "secret"]]]]], 0),
                 (["compound": ["must": [["text": Self.coffee]], "should": [["exists": ["path": "secret"]]]]], 1),
+                (["queryString": ["defaultPath": "text", "query": "coffee OR secret:bob"]], 1),
+                (["queryString": ["defaultPath": "text", "query": "coffee AND n:*"]], 2),
+                (["queryString": ["defaultPath": "text", "query": "coffee NOT secret:*"]], 0),
+                (["regex": ["query": ".*bob", "path": "secret"]], 0),
+                (["regex": ["query": "coffee.*", "path": "text"]], 2),
+                (["moreLikeThis": ["like": ["text": "coffee", "secret": "bob"]]], 1),
+                (["moreLikeThis": ["like": ["text": "coffee"]]], 2),
+                (["term": ["query": "bob", "path": "secret"]], 0), (["term": ["query": "coffee", "path": "text"]], 2),
+                (["search": ["query": "bob", "path": "secret"]], 0),
+                (["near": ["path": "n", "origin": 1, "pivot": 1]], 3),
+                (["near": ["path": ["n", "secret"], "origin": 1, "pivot": 1]], 2),
             ] as [(Document, Int)] {
                 let found = try await aggregate(fixture, [["$search": .document(search)]])
                 #expect(found.arrayCount == expected, "\(search): \(found)")
                 let meta = try await aggregate(fixture, [["$searchMeta": .document(search)]])
                 #expect(meta[0]?["count"]?["lowerBound"] == .int64(Int64(expected)), "\(search): \(meta)")
             }
+        }
+    }
+
+    @Test func `rules that ask functions decide what is found and counted`() async throws {
+        try await RuledFixture.with { fixture in
+            try await fixture.collection("Room").insertMany([
+                ["_id": "open", "members": ["ann", "bob"]], ["_id": "closed", "members": ["bob"]],
+            ])
+            let messages: [Document] = (0..<30).map {
+                ["_id": .int32($0), "room": $0 % 3 == 0 ? "open" : "closed", "text": "coffee", "author": "bob"]
+            }
+            try await fixture.collection("Message").insertMany(messages)
+            let search: Value = ["text": Self.coffee]
+            let found = try await aggregate(
+                fixture, [["$search": search], ["$project": ["meta": "$$SEARCH_META"]]], of: "Message")
+            #expect(found.arrayCount == 10)
+            #expect(found[0]?["meta"] == ["count": ["lowerBound": 10]])
+            let meta = try await aggregate(fixture, [["$searchMeta": search]], of: "Message")
+            #expect(meta == [["count": ["lowerBound": 10]]])
         }
     }
 
