@@ -45,8 +45,9 @@ struct CollectionIndex: Sendable {
         "array[" + Path(path).components.map { FilterTranslation.literal($0.name) }.joined(separator: ", ") + "]"
     }
 
-    /// The statements that build the index; none of them may run in a transaction.
+    /// The statements that build the index, none if it is only recorded. None of them may run in a transaction.
     func building(_ table: CollectionTable) -> [String] {
+        if model.spherePath != nil { return [] }
         let suffix = predicate.map { " where \($0)" } ?? ""
         if let text = TextIndexSQL(model) {
             return [

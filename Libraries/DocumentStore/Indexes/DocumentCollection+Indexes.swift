@@ -31,7 +31,7 @@ extension DocumentCollection {
     public func indexes() async throws -> [IndexModel] {
         guard let table = try await table() else { return [] }
         try await store.tables.refreshIndexes(of: table)
-        return [IndexModel([.init("_id")], name: "_id_")] + table.indexes.map(\.model)
+        return [IndexModel([.init("_id")], name: "_id_")] + table.declaredIndexes
     }
 
     /// The indexes in the form of MongoDB's `listIndexes`.

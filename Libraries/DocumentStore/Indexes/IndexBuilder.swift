@@ -83,7 +83,8 @@ struct IndexBuilder: Sendable {
         // An index of the same name may be there beside a staged one.
         let mark = suffix.isEmpty ? "" : "$\(ObjectId().hexString)"
         let relation = try await identifier("\(table.namespace.collection)$\(model.name)\(mark)", on: connection)
-        let hasElements = !model.isUnique && model.text == nil && model.expireAfterSeconds == nil
+        let hasElements =
+            !model.isUnique && model.text == nil && model.expireAfterSeconds == nil && model.spherePath == nil
         let elements =
             hasElements
             ? try await identifier("\(table.namespace.collection)$\(model.name)\(mark)$elements", on: connection) : nil

@@ -7,7 +7,7 @@ extension IndexModel {
 
     /// Reads one of `createIndexes`' documents, also as a dump's metadata has them: `{key: {…}, name: …, unique: …}`.
     ///
-    /// - Throws: `DocumentStoreError` with MongoDB's code; unsupported features (geospatial, hashed and wildcard indexes,
+    /// - Throws: `DocumentStoreError` with MongoDB's code; unsupported features (2d, hashed and wildcard indexes,
     ///   collations) are refused with an error that names them.
     public init(_ document: Document) throws(DocumentStoreError) {
         guard case .document(let pattern)? = document["key"], !pattern.isEmpty else {
@@ -33,6 +33,7 @@ extension IndexModel {
         if path == "$**" || path.hasSuffix(".$**") { throw unsupported("a wildcard index") }
         switch value {
         case .string("text"): return .text
+        case .string("2dsphere"): return .sphere
         case .string(let kind): throw unsupported("an index of type \(kind)")
         default:
             guard let number = value.doubleValue, number != 0, !number.isNaN else {
@@ -70,6 +71,10 @@ extension IndexModel {
         case "collation":
             if value["locale"]?.stringValue == "simple" { break }
             throw Self.unsupported("an index with a collation")
+        case "2dsphereIndexVersion" where spherePath != nil:
+            guard let version = value.intValue, (1...4).contains(version) else {
+                throw Self.wrong("unsupported geo index version { 2dsphereIndexVersion : \(value) }")
+            }
         case "wildcardProjection", "2dsphereIndexVersion", "bits", "min", "max", "bucketSize", "storageEngine":
             throw Self.unsupported("the index option \(option)")
         default:
@@ -117,6 +122,9 @@ extension IndexModel {
         }
         if text != nil, isUnique || keys.contains(where: { $0.direction != .text }) {
             throw Self.unsupported("a text index that is unique or has other paths")
+        }
+        if spherePath != nil, isUnique || expireAfterSeconds != nil {
+            throw Self.unsupported("a 2dsphere index that is unique or expires documents")
         }
         if isSparse, partialFilter != nil {
             throw Self.wrong("cannot mix \"partialFilterExpression\" and \"sparse\" options", code: 67)

@@ -8,6 +8,8 @@ public struct IndexModel: Sendable, Hashable {
         case descending
         /// The words of a text.
         case text
+        /// The places on the earth: `2dsphere`.
+        case sphere
     }
 
     /// One path of an index.
@@ -68,6 +70,17 @@ public struct IndexModel: Sendable, Hashable {
         self.text = text ?? (keys.contains { $0.direction == .text } ? TextOptions() : nil)
     }
 
+    /// The first path whose places on the earth the index is for; `nil` if there is none.
+    ///
+    /// Such an index is only recorded: it says which path `$geoNear` means, and is listed and exported. Postgres has none for it, so
+    /// queries for places examine the whole collection.
+    public var spherePath: String? { keys.first { $0.direction == .sphere }?.path }
+
+    /// A sentence about what the index doesn't do, for who creates it; `nil` if there is nothing to say.
+    public var note: String? {
+        spherePath.map { "it is only recorded: queries for places at \($0) examine the whole collection" }
+    }
+
     /// `{path: 1, other: -1}`.
     public var keyPattern: Document {
         var pattern = Document()
@@ -91,6 +104,7 @@ public struct IndexModel: Sendable, Hashable {
             document["default_language"] = .string(text.defaultLanguage)
             document["language_override"] = .string(text.languageOverride)
         }
+        if spherePath != nil { document["2dsphereIndexVersion"] = 3 }
         return document
     }
 
@@ -110,6 +124,7 @@ extension IndexModel.Direction {
         case .ascending: "1"
         case .descending: "-1"
         case .text: "text"
+        case .sphere: "2dsphere"
         }
     }
 
@@ -118,6 +133,7 @@ extension IndexModel.Direction {
         case .ascending: 1
         case .descending: -1
         case .text: "text"
+        case .sphere: "2dsphere"
         }
     }
 }

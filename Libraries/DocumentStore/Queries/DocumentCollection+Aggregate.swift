@@ -39,6 +39,7 @@ extension DocumentCollection {
         of stages: [Document], options: AggregateOptions, within limit: TimeLimit,
         _ body: (Document) async throws -> Bool
     ) async throws {
+        let stages = try await namingPlace(in: stages)
         let collation = options.collation
         let constants = try constants(options.variables)
         if let name = Self.outputStage(of: stages) {

@@ -76,6 +76,7 @@ extension DocumentCollection {
     public func explainAggregate(
         _ stages: [Document], options: AggregateOptions = AggregateOptions()
     ) async throws -> Document {
+        let stages = try await namingPlace(in: stages)
         let names = stages.map { $0.keys.first ?? "" }
         var explanation: Document
         let leading: [String]

@@ -89,9 +89,9 @@ public struct DocumentCollection: Sendable {
         case .document(let keys) where keys["$natural"] != nil: return "$natural"
         case .document(let keys) where keys.isEmpty: return nil
         case .string("_id_"), .document(["_id": 1]): return "_id_"
-        case .string(let name) where table.indexes.contains { $0.model.name.hasSameBytes(as: name) }: return name
+        case .string(let name) where table.declaredIndexes.contains { $0.name.hasSameBytes(as: name) }: return name
         case .document(let keys):
-            if let index = table.indexes.first(where: { $0.model.keyPattern == keys }) { return index.model.name }
+            if let index = table.declaredIndexes.first(where: { $0.keyPattern == keys }) { return index.name }
         case .string: break
         default: throw DocumentStoreError(.badFilter, "Hint must be a string or an object", mongoCode: 9)
         }

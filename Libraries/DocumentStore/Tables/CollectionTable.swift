@@ -16,12 +16,16 @@ final class CollectionTable: Sendable {
     let deleteStatement: String
     let numberStatement: String
     let updateOneStatement: String
-    private let knownIndexes = Locked<[CollectionIndex]>([])
+    private let knownIndexes = Locked<(declared: [IndexModel], built: [CollectionIndex])>(([], []))
 
-    /// The indexes as they were last read. If one no longer exists, statements for it are slow, but not wrong.
-    var indexes: [CollectionIndex] {
-        get { knownIndexes.withLock { $0 } }
-        set { knownIndexes.withLock { $0 = newValue } }
+    /// The indexes that Postgres has, as they were last read. If one no longer exists, statements for it are slow, but not wrong.
+    var indexes: [CollectionIndex] { knownIndexes.withLock { $0.built } }
+    /// All indexes, including those that are only recorded.
+    var declaredIndexes: [IndexModel] { knownIndexes.withLock { $0.declared } }
+
+    func setIndexes(_ indexes: [CollectionIndex]) {
+        let built = indexes.filter { $0.model.spherePath == nil }
+        knownIndexes.withLock { $0 = (indexes.map(\.model), built) }
     }
 
     init(app: String, namespace: ChangeEvent.Namespace, schema: String, table: String) {

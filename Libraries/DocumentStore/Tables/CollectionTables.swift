@@ -95,7 +95,7 @@ final class CollectionTables: Sendable {
         for (place, rows) in zip(places, looks.isEmpty ? [] : try await client.pipeline(looks)) {
             indexes[place].hasArrays = try rows.first?.decode(0) ?? false
         }
-        table.indexes = indexes
+        table.setIndexes(indexes)
         refreshed.withLock { $0[table.name] = .now }
     }
 

@@ -76,7 +76,7 @@ struct RuledCollection: Sendable {
 
     private func aggregate(_ call: DocumentCall) async throws -> [Document] {
         if let search = try RuledSearch(call) { return try await aggregate(search, call) }
-        let pipeline = try Self.reading(Pipeline(call.pipeline))
+        let pipeline = try Self.reading(Pipeline(await collection.namingPlace(in: call.pipeline)))
         let options = call.aggregateOptions
         let context = try context(collation: options.collation)
         if case .documents? = pipeline.stages.first { return try await pipeline.run([], context: context) }
@@ -167,7 +167,9 @@ struct RuledCollection: Sendable {
         if call.hasPipeline {
             names = try call.pipeline.map { $0.keys.first ?? "" }
             isSearch = try RuledSearch(call) != nil
-            let pipeline = try isSearch ? Pipeline([]) : Self.reading(Pipeline(call.pipeline))
+            let pipeline =
+                try isSearch
+                ? Pipeline([]) : Self.reading(Pipeline(await collection.namingPlace(in: call.pipeline)))
             let stages = LeadingStages(of: pipeline)
             (filter, options, leading) = (stages.filter, stages.options(call.aggregateOptions), stages.count)
         }

@@ -159,7 +159,9 @@ extension StageParser {
         guard case .string(let distance)? = document["distanceField"] else {
             throw QueryError(code: 16606, message: "$geoNear requires a 'distanceField' option as a String")
         }
-        guard case .string(let key)? = document["key"] else { throw .notSupported("$geoNear without 'key'") }
+        guard case .string(let key)? = document["key"] else {
+            throw .notSupported("$geoNear without 'key' inside of another stage")
+        }
         var condition = Document()
         if near["type"] != nil {
             var parts: Document = ["$geometry": near]

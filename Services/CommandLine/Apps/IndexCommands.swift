@@ -1,5 +1,6 @@
 import Auth
 import DocumentModel
+import DocumentStore
 
 /// `partita index list|create|drop`.
 enum IndexCommands {
@@ -27,6 +28,8 @@ enum IndexCommands {
             throw UsageError("the specification is no JSON: \(error)")
         }
         let made = try await run(.createIndex, arguments, specification)
+        // What isn't valid was refused.
+        if let note = try? IndexModel(specification).note { Progress.line("warning: \(note)") }
         Output.line(made["index"]?.stringValue ?? "")
     }
 

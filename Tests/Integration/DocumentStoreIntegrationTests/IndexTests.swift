@@ -48,11 +48,60 @@ import Testing
         }
     }
 
+    @Test func `an index of places is recorded and tells a geoNear its path`() async throws {
+        try await StoreFixture.with { fixture in
+            let ports = fixture.store.collection("Port", database: "RChat", app: StoreFixture.app)
+            try await ports.insertMany([
+                ["_id": "b", "at": ["type": "Point", "coordinates": [20, 50]], "other": [0, 0], "size": 2],
+                ["_id": "a", "at": ["type": "Point", "coordinates": [10, 50]], "other": [5, 5], "size": 1],
+                ["_id": "nowhere"],
+            ])
+            let stage: Document = [
+                "$geoNear": ["near": ["type": "Point", "coordinates": [11, 50]], "distanceField": "d"]
+            ]
+            func found() async throws -> [String] {
+                try await ports.aggregate([stage, ["$match": ["d": ["$gt": 0]]]]).compactMap { $0["_id"]?.stringValue }
+            }
+            var error = await #expect(throws: DocumentStoreError.self) { try await found() }
+            #expect(error?.mongoCode == 27 && error?.message.contains("'key'") == true)
+
+            try await ports.createIndexes([
+                IndexModel(["key": ["at": "2dsphere", "size": 1]]), IndexModel(["key": ["size": 1]]),
+            ])
+            // The same once more changes nothing.
+            try await ports.createIndex(IndexModel(["key": ["at": "2dsphere", "size": 1], "2dsphereIndexVersion": 3]))
+            #expect(
+                try await ports.listIndexes()[1] == [
+                    "v": 2, "key": ["at": "2dsphere", "size": 1], "name": "at_2dsphere_size_1",
+                    "2dsphereIndexVersion": 3,
+                ])
+            #expect(try await found() == ["a", "b"])
+            let pair: Document = ["$geoNear": ["near": [11, 50], "distanceField": "d", "maxDistance": 0.1]]
+            #expect(try await ports.aggregate([pair]).map { $0["_id"] } == ["a"])
+            let explained = try await ports.explainAggregate([stage])
+            #expect(explained["stages"] == [["stage": "$geoNear", "in": "here"]])
+            #expect(try await ports.countDocuments(["size": 2]) == 1)
+            let hinted = try await ports.find(
+                ["at": ["$geoWithin": ["$centerSphere": [[10, 50], 0.01]]]],
+                options: FindOptions(hint: "at_2dsphere_size_1"))
+            #expect(hinted.map { $0["_id"] } == ["a"])
+
+            try await ports.createIndex(IndexModel(["key": ["other": "2dsphere"]]))
+            error = await #expect(throws: DocumentStoreError.self) { try await found() }
+            #expect(error?.mongoCode == 27 && error?.message.contains("more than one") == true)
+            try await ports.dropIndex("at_2dsphere_size_1")
+            try await ports.dropIndex("other_2dsphere")
+            #expect(try await ports.indexes().map(\.name) == ["_id_", "size_1"])
+        }
+    }
+
     @Test func `an impossible index is refused with MongoDB's code`() async throws {
         try await StoreFixture.with { fixture in
             let messages = messages(fixture)
             for (specification, code) in [
-                (["key": ["place": "2dsphere"]], 115), (["key": ["a": 0]], 67), (["key": [:]], 9),
+                (["key": ["place": "2d"]], 115), (["key": ["place": "2dsphere"], "unique": true], 115),
+                (["key": ["place": "2dsphere"], "2dsphereIndexVersion": 9], 9), (["key": ["a": 0]], 67),
+                (["key": [:]], 9),
                 (["key": ["a": 1], "colour": 1], 197), (["key": ["a": 1, "b": 1], "expireAfterSeconds": 5], 67),
                 (["key": ["$**": 1]], 115), (["key": ["a": 1], "partialFilterExpression": ["b": ["$ne": 1]]], 67),
                 (["key": ["a": 1], "sparse": true, "partialFilterExpression": ["b": 1]], 67),

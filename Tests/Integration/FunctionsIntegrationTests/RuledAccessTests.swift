@@ -55,6 +55,22 @@ import Testing
         }
     }
 
+    @Test func `a geoNear without a path takes that of the index, and finds only places that may be read`() async throws
+    {
+        try await RuledFixture.with { fixture in
+            let notes = fixture.collection("Note")
+            try await notes.insertMany([
+                ["_id": 1, "owner": "ann", "place": [20, 50]], ["_id": 2, "owner": "ann", "place": [10, 50]],
+                ["_id": 3, "owner": "bob", "place": [11, 50]],
+                ["_id": 4, "owner": "bob", "shared": true, "place": [11, 50]],
+            ])
+            let near: Value = [["$geoNear": ["near": [11, 50], "distanceField": "d"]], ["$project": ["_id": 1]]]
+            #expect(await fixture.refusal("ann", "aggregate", "Note", ["pipeline": near]) == "MongoDBError")
+            try await notes.createIndex(IndexModel(["key": ["place": "2dsphere"]]))
+            #expect(try await fixture.call("ann", "aggregate", "Note", ["pipeline": near]) == [["_id": 2], ["_id": 1]])
+        }
+    }
+
     @Test func `order, skip and limit apply to what the user may see`() async throws {
         try await withNotes { fixture in
             let found = try await fixture.call(
