@@ -49,6 +49,8 @@ public struct DumpImport: Sendable {
         /// The number of documents that earlier runs had inserted.
         public var resumedAfter: Int64 = 0
         public var indexes: [String] = []
+        /// What is different from MongoDB although it was imported: indexes that are only recorded.
+        public var warnings: [String] = []
         /// Other problems: indexes that can't be created, a file that ends in the middle of a document.
         public var problems: [String] = []
 
@@ -100,8 +102,8 @@ public struct DumpImport: Sendable {
             }
         }
         if record.phase == .indexes {
-            await makeIndexes(dumped.metadata, of: collection, &result)
-            try await advance(&record, to: .done)
+            // The next run tries again what failed, and says again what can't be done.
+            if await makeIndexes(dumped.metadata, of: collection, &result) { try await advance(&record, to: .done) }
         }
         if dumped.metadata?.isTimeSeries == true {
             result.problems.append("this is the dump of a time series: its documents are buckets of measurements")
@@ -118,7 +120,8 @@ public struct DumpImport: Sendable {
         }
         let digest = try FileDigest.of(dumped.path)
         let known = try await ImportRecord.read(app: app, namespace: namespace, digest: digest, on: client)
-        if let known, known.phase != .done { return known }
+        // Only indexes are left in the phase of indexes: they don't keep the documents from being imported again.
+        if let known, known.phase != .done, !(known.phase == .indexes && options.again) { return known }
         guard known == nil || options.again else {
             throw DumpError(.alreadyImported, "\(dumped.path) was already imported; use --again to import it once more")
         }
@@ -136,19 +139,24 @@ public struct DumpImport: Sendable {
         record = next
     }
 
+    /// - Returns: whether all indexes were created.
     private func makeIndexes(
         _ metadata: DumpMetadata?, of collection: DocumentCollection, _ result: inout Report
-    ) async {
+    ) async -> Bool {
+        let problems = result.problems.count
         for document in metadata?.secondaryIndexes ?? [] {
             let name = document["name"]?.stringValue ?? "?"
             do {
-                result.indexes.append(try await collection.createIndex(IndexModel(document)))
+                let model = try IndexModel(document)
+                result.indexes.append(try await collection.createIndex(model))
+                if let note = model.note { result.warnings.append("warning: index \(name): \(note)") }
             } catch let error as DocumentStoreError {
                 result.problems.append("index \(name): \(error.message)")
             } catch {
                 result.problems.append("index \(name): \(error)")
             }
         }
+        return result.problems.count == problems
     }
 
     private func rejectionsPath(_ namespace: ChangeEvent.Namespace) -> String {

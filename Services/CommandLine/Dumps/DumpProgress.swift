@@ -41,7 +41,7 @@ final class DumpProgress: Sendable {
         if report.resumedAfter > 0 { text += ", \(report.resumedAfter) of them by an earlier run" }
         if report.rejected > 0 { text += ", \(report.rejected) rejected: see \(report.rejections ?? "")" }
         if !report.indexes.isEmpty { text += ", indexes \(report.indexes.joined(separator: ", "))" }
-        end(([text] + report.problems.map { "\(name)  \($0)" }).joined(separator: "\n"))
+        end(([text] + (report.warnings + report.problems).map { "\(name)  \($0)" }).joined(separator: "\n"))
     }
 
     func end(_ text: String) {

@@ -89,4 +89,4 @@ bad = [
 ]
 open("bad/Shop/bad.bson", "wb").write(b"".join(bad))
 open("bad/Shop/bad.metadata.json", "w").write(metadata("bad", indexes[:1] + [
-    SON([("v", 2), ("key", SON([("place", "2dsphere")])), ("name", "place_2dsphere")])]))
+    SON([("v", 2), ("key", SON([("place", "hashed")])), ("name", "place_hashed")])]))
