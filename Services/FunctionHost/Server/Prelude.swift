@@ -8,7 +8,10 @@ enum Prelude {
     static let name = "(partita)"
 
     static let source: String = {
-        let rest = [PackageResources.parts_js, PackageResources.ejson_js, PackageResources.contents_js]
+        let rest = [
+            PackageResources.parts_js, PackageResources.numbers_js, PackageResources.ejson_js,
+            PackageResources.contents_js,
+        ]
         let parts = [
             ("octets", PackageResources.bytes_js), ("bson", PackageResources.bson_js),
             ("requests", PackageResources.http_js), ("bulk", PackageResources.bulk_js),

@@ -1,7 +1,9 @@
 // `context`: the app as a function sees it.
 let textOfContext = "{}", root = "", ordinal = 0, isRepeatable = false;
-// Whether an object was read that has types of numbers: see `typesOf`.
+// Whether a number was read that was a double or a long: see `typesOf`.
 let hasTypes = false;
+// The request's arguments, if they are plain JSON.
+let plainArguments = "[]";
 
 // The context of one function. A function that always runs as the system also does so when another function calls it.
 const contextNames = ["functions", "runningAsSystem", "services", "values", "app", "environment", "request", "user", "http"];

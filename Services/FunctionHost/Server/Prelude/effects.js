@@ -2,7 +2,7 @@
 const pending = new Map();
 // The effects of a function, with its name.
 const asking = name => (service, action, args) => new Promise((resolve, reject) => {
-  const text = JSON.stringify(toEJSON(args));
+  const text = JSON.stringify(toEJSON(args, false, 0, undefined, hasTypes ? ofArguments : undefined));
   // The stack of the call: when the answer arrives, the function isn't on the stack.
   pending.set(ordinal, { resolve, reject, stack: new Error().stack });
   host("effect", String(ordinal++), service, action, text, name);

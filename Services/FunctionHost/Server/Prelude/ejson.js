@@ -1,6 +1,6 @@
 // `EJSON`: conversion to and from canonical Extended JSON. Numbers follow the Node.js driver: integers are read as numbers if they are
-// exact; a whole number of 32 bits is written as an int, any other number as a double. A field that was read as a double or a long is
-// written as such again: see `typesOf`.
+// exact; a whole number of 32 bits is written as an int, any other number as a double, unless it is known to be of another type: see
+// `typesOf` and `typeRead`.
 const readers = lazily(() => {
   const { make } = bson(), opaque = (_, whole) => make("Opaque", whole);
   return {
@@ -23,75 +23,77 @@ const readers = lazily(() => {
     $undefined: () => undefined, $symbol: opaque, $code: opaque, $dbPointer: opaque,
   };
 });
-// JavaScript has one type of number. So an object that was read has, under this symbol, the types of its fields that were doubles or
-// longs, and an array that of its elements, and toEJSON writes a number there in that type. The symbol is enumerable, so that a copy
-// by spread or Object.assign has it, too; loops over keys, JSON and Object.keys don't show it.
-const typesOf = Symbol("BSON types");
-const numberType = raw => {
-  if (typeof raw !== "object" || raw === null) return undefined;
-  if (typeof raw.$numberDouble === "string") return "double";
-  return typeof raw.$numberLong === "string" && Number.isSafeInteger(Number(raw.$numberLong)) ? "long" : undefined;
-};
-// An array's elements change places, so a type is kept for all of them, or none.
-const elementType = raw => {
-  const type = numberType(raw[0]);
-  return type !== undefined && raw.every(element => numberType(element) === type) ? type : undefined;
-};
-const keepTypes = (from, to) => { if (from[typesOf] !== undefined) to[typesOf] = from[typesOf]; return to; };
-function fromEJSON(value) {
+function fromEJSON(value, name = "") {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const type = elementType(value), elements = value.map(fromEJSON);
-    if (type) {
-      elements[typesOf] = type;
-      hasTypes = true;
-    }
-    return elements;
-  }
+  if (Array.isArray(value)) return elementsFromEJSON(value, name);
   const keys = Object.keys(value);
   if (keys.length <= 2 && keys.length > 0 && keys[0].startsWith("$")) {
     const key = keys[0];
-    if (key === "$numberInt" || key === "$numberDouble") return Number(value[key]);
+    switch (key) {
+      case "$numberInt": return noted(name, Number(value[key]), "int");
+      case "$numberDouble": return noted(name, Number(value[key]), "double");
+      case "$numberLong": {
+        const number = Number(value[key]);
+        if (Number.isSafeInteger(number)) return noted(name, number, "long");
+        noted(name, number, value);
+        return readers().$numberLong(value[key]);
+      }
+    }
     if (Object.hasOwn(readers(), key)) return readers()[key](value[key], value);
   }
   let types;
   for (const key of keys) {
-    const type = numberType(value[key]);
-    if (type) (types ??= Object.create(null))[key] = type;
-    const converted = fromEJSON(value[key]);
+    const raw = value[key], converted = fromEJSON(raw, key);
+    if (typeof converted === "number") {
+      const type = numberType(raw);
+      if (type) (types ??= Object.create(null))[key] = type;
+    }
     if (key === "__proto__") Object.defineProperty(value, key, { value: converted, enumerable: true, writable: true, configurable: true });
     else value[key] = converted;
   }
-  if (types) {
-    value[typesOf] = types;
-    hasTypes = true;
-  }
+  if (types) value[typesOf] = types;
   return value;
+}
+function elementsFromEJSON(elements, name) {
+  let types;
+  for (let index = 0; index < elements.length; index++) {
+    const raw = elements[index], converted = elements[index] = fromEJSON(raw, name);
+    if (typeof converted !== "number") continue;
+    const type = numberType(raw);
+    if (type) (types ??= new Array(elements.length).fill(undefined))[index] = type;
+  }
+  if (types) elements[typesOf] = typesOfElements(elements, types);
+  return elements;
 }
 const writeDouble = value => ({ $numberDouble: Object.is(value, -0) ? "-0.0" : String(value) });
 const writeNumber = value =>
   Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0) ? { $numberInt: String(value) } : writeDouble(value);
-function toEJSON(value, isRelaxed = false, depth = 0, type = undefined) {
+// - type: the type of the value's own place, if it is known.
+// - name: that of the field that the value belongs to: see `typeRead`. Without it, only the places themselves tell types.
+function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = undefined) {
   if (depth > 200) throw new TypeError("the value is nested too deeply, or contains itself");
   switch (typeof value) {
     case "string": case "boolean": return value;
-    case "number":
-      if (isRelaxed && Number.isFinite(value)) return value;
-      if (type === "long" && Number.isSafeInteger(value)) return { $numberLong: String(value) };
-      return type === "double" ? writeDouble(value) : writeNumber(value);
+    case "number": return isRelaxed && Number.isFinite(value) ? value : numberToEJSON(value, type, name);
     case "bigint": return { $numberLong: String(BigInt.asIntN(64, value)) };
     case "object": break;
     default: return undefined;
   }
   if (value === null) return null;
   const prototype = Object.getPrototypeOf(value);
-  if ((prototype !== Object.prototype && prototype !== null) || typeof value.toEJSON === "function") return classToEJSON(value, isRelaxed, depth);
-  return fieldsToEJSON(value, isRelaxed, depth);
+  if ((prototype !== Object.prototype && prototype !== null) || typeof value.toEJSON === "function") return classToEJSON(value, isRelaxed, depth, name);
+  return fieldsToEJSON(value, isRelaxed, depth, name);
 }
-function fieldsToEJSON(value, isRelaxed, depth) {
+function numberToEJSON(value, type, name) {
+  if (type !== "double" && type !== "long") type = name === undefined ? undefined : typeRead(name, value);
+  if (type === "double") return writeDouble(value);
+  if (type === "long" && Number.isSafeInteger(value)) return { $numberLong: String(value) };
+  return typeof type === "object" ? type : writeNumber(value);
+}
+function fieldsToEJSON(value, isRelaxed, depth, name) {
   const out = {}, types = value[typesOf];
   for (const key of Object.keys(value)) {
-    const converted = toEJSON(value[key], isRelaxed, depth + 1, types?.[key]);
+    const converted = toEJSON(value[key], isRelaxed, depth + 1, types?.[key], name === undefined ? undefined : nameInside(name, key, value[key]));
     if (converted === undefined) continue;
     if (key === "__proto__") Object.defineProperty(out, key, { value: converted, enumerable: true });
     else out[key] = converted;
@@ -99,10 +101,10 @@ function fieldsToEJSON(value, isRelaxed, depth) {
   return out;
 }
 // Apart from the plain objects, so that these don't even ask for the classes, which the engine makes when they are first asked for.
-function classToEJSON(value, isRelaxed, depth) {
+function classToEJSON(value, isRelaxed, depth, name) {
   if (Array.isArray(value)) {
-    const type = value[typesOf];
-    return Array.from(value, element => toEJSON(element, isRelaxed, depth + 1, type) ?? null);
+    const kept = value[typesOf], types = Array.isArray(kept?.types) ? typesOfChanged(value, kept) : undefined;
+    return Array.from(value, (element, index) => toEJSON(element, isRelaxed, depth + 1, types ? types[index] : kept, name) ?? null);
   }
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw new TypeError("an invalid Date can't be stored or returned");
@@ -117,13 +119,13 @@ function classToEJSON(value, isRelaxed, depth) {
     return { $regularExpression: { pattern, options: value.flags.replace(/[^ims]/g, "") } };
   }
   if (value instanceof Uint8Array) return bson().make("Binary", value).toEJSON();
-  if (value instanceof Set) return toEJSON([...value], isRelaxed, depth);
-  return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth);
+  if (value instanceof Set) return toEJSON([...value], isRelaxed, depth, undefined, name);
+  return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth, name);
 }
 const EJSON = lazily(() => ({
   parse: text => fromEJSON(JSON.parse(text)),
   stringify: (value, replacer, space, options) => {
     const settings = [replacer, space, options].find(part => part && typeof part === "object" && !Array.isArray(part)) ?? {};
-    return JSON.stringify(toEJSON(value, settings.relaxed !== false), null, typeof space === "object" ? undefined : space);
+    return JSON.stringify(toEJSON(value, settings.relaxed !== false, 0, undefined, outermost()), null, typeof space === "object" ? undefined : space);
   },
 }));

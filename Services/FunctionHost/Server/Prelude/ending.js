@@ -44,8 +44,8 @@ function end(result, response) {
   if (isSettled(result)) done(result, response); else settled(result).then(result => done(result, response)).catch(fail);
 }
 function done(result, response) {
-  const value = response ? { result, response: response.document() } : result;
-  host("done", value === undefined ? "" : JSON.stringify(toEJSON(value)) ?? "");
+  const value = toEJSON(result, false, 0, undefined, outermost());
+  host("done", JSON.stringify(response ? { result: value, response: toEJSON(response.document()) } : value) ?? "");
 }
 function fail(error) { host("failed", JSON.stringify(output().describe(error))); }
 // The engine calls this for a promise that was rejected and that nothing waits for.

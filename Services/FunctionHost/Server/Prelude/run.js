@@ -2,6 +2,7 @@
 async function run(name, textOfArguments, givenContext, kind, seed, now) {
   textOfContext = givenContext;
   root = name;
+  if (kind.startsWith("plain")) plainArguments = textOfArguments;
   const context = globalThis.context = makeContext(name);
   try {
     const isUsual = kind === "plain " && seed === "" && now === "";
