@@ -378,7 +378,7 @@ let testTargets: [Target] = [
         "Integration", "FunctionsIntegrationTests",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "Functions", "Logging", "Postgres", "SyncEngine", "TestSupport",
+            "Functions", "HTTPClient", "HTTPServer", "Logging", "Metrics", "Postgres", "SyncEngine", "TestSupport",
         ]),
     tests(
         "Integration", "FunctionHostIntegrationTests",

@@ -11,15 +11,17 @@ extension HTTPClient {
         public let query: String
         /// As in the URL, without the number sign; empty when there is none.
         public let fragment: String
+        /// The name and password that the URL has before its host, decoded; `nil` when it has none.
+        public let credentials: Credentials?
 
         /// - Returns: `nil` when the URL isn't an absolute one that the client would request.
         public init?(_ url: String) {
             guard let parts = curl_url() else { return nil }
             defer { curl_url_cleanup(parts) }
             guard !url.utf8.contains(0), curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK else { return nil }
-            func text(_ part: CURLUPart) -> String? {
+            func text(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
                 var text: UnsafeMutablePointer<CChar>?
-                guard curl_url_get(parts, part, &text, 0) == CURLUE_OK, let text else { return nil }
+                guard curl_url_get(parts, part, &text, flags) == CURLUE_OK, let text else { return nil }
                 defer { curl_free(text) }
                 return String(cString: text)
             }
@@ -31,6 +33,9 @@ extension HTTPClient {
             path = text(CURLUPART_PATH) ?? "/"
             query = text(CURLUPART_QUERY) ?? ""
             fragment = text(CURLUPART_FRAGMENT) ?? ""
+            credentials = text(CURLUPART_USER, flags: UInt32(CURLU_URLDECODE)).map {
+                Credentials(username: $0, password: text(CURLUPART_PASSWORD, flags: UInt32(CURLU_URLDECODE)) ?? "")
+            }
         }
     }
 }

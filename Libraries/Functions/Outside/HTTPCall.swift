@@ -10,12 +10,13 @@ struct HTTPCall: Sendable {
     private static let maximumRedirects = 10
     /// The fields of a request; others are refused by name.
     private static let fields: Set<String> = [
-        "url", "headers", "body", "encodeBodyAsJSON", "followRedirects", "digestAuth", "username", "password",
+        "url", "headers", "body", "form", "encodeBodyAsJSON", "followRedirects", "digestAuth", "username", "password",
+        "authUrl",
     ]
 
     /// `get`
     let action: String
-    let arguments: Document
+    private(set) var arguments: Document
 
     init(_ action: String, _ arguments: Document) {
         self.action = action
@@ -42,13 +43,13 @@ struct HTTPCall: Sendable {
         return result
     }
 
-    /// - Parameter check: called with each request that a redirect leads to, before it is sent; `nil`: redirects lead anywhere.
+    /// - Parameter check: called with each request that a redirect or `authUrl` leads to, before it is sent; `nil`: they lead anywhere.
     /// - Throws: `EffectFailure`, `HTTPClientError`, `CancellationError`; what `check` throws.
     func perform(
         with client: HTTPClient, checkingRedirects check: (@Sendable (HTTPCall) async throws -> Void)? = nil
     ) async throws -> Value {
-        guard let check else { return Self.answer(try await client.send(try request())) }
-        var call = self
+        var call = try await authorized(with: client, check)
+        guard let check else { return Self.answer(try await client.send(try call.request())) }
         for _ in 0...Self.maximumRedirects {
             var request = try call.request()
             let follows = request.maximumRedirects > 0
@@ -71,6 +72,7 @@ struct HTTPCall: Sendable {
         if response.status == 303 ? action != "head" : response.status < 307 && action == "post" {
             action = "get"
             arguments["body"] = nil
+            arguments["form"] = nil
             arguments["encodeBodyAsJSON"] = nil
             dropped = ["content-type", "content-length", "content-encoding", "transfer-encoding"]
         }
@@ -87,6 +89,50 @@ struct HTTPCall: Sendable {
         return HTTPCall(action, arguments)
     }
 
+    /// The call with the cookies that its `authUrl` grants to it.
+    /// - Throws: `EffectFailure` when the answer has no cookie; what `send` and `check` throw.
+    private func authorized(
+        with client: HTTPClient, _ check: (@Sendable (HTTPCall) async throws -> Void)?
+    ) async throws -> HTTPCall {
+        guard let url = arguments["authUrl"] else { return self }
+        guard let url = url.stringValue else {
+            throw EffectFailure(name: Self.error, message: "http.\(action): authUrl must be a URL")
+        }
+        let login = HTTPCall("get", ["url": .string(url)])
+        try await check?(login)
+        let response = try await client.send(try login.request())
+        let cookies = Self.cookies(of: response)
+        guard response.status < 400, !cookies.isEmpty else {
+            throw EffectFailure(
+                name: Self.error,
+                message:
+                    "http.\(action): authUrl was answered with status \(response.status) and \(cookies.count) cookies, so the request isn't authorized"
+            )
+        }
+        var call = self
+        call.arguments["authUrl"] = nil
+        var headers = arguments["headers"]?.documentValue ?? [:]
+        let present = headers.fields.filter { $0.key.lowercased() == "cookie" }.flatMap { Self.texts($0.value) }
+        headers.fields.removeAll { $0.key.lowercased() == "cookie" }
+        let granted = cookies.map { "\($0.name)=\($0.value)" }
+        headers["Cookie"] = .array([.string((present + granted).joined(separator: "; "))])
+        call.arguments["headers"] = .document(headers)
+        return call
+    }
+
+    private static func texts(_ value: Value) -> [String] { (value.arrayValue ?? [value]).compactMap(\.stringValue) }
+
+    /// The cookies that a response sets, in its order (RFC 6265, 4.1).
+    private static func cookies(of response: HTTPClient.Response) -> [HTTPClient.Header] {
+        response.values(ofHeader: "Set-Cookie").compactMap { line in
+            let pair = line.splitAtBytes(";")[0]
+            guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            let name = pair[..<equals].trimmingCharacters(in: .whitespaces)
+            let value = pair[equals...].dropFirst().trimmingCharacters(in: .whitespaces)
+            return name.isEmpty ? nil : HTTPClient.Header(name, value)
+        }
+    }
+
     private var url: String? { arguments["url"]?.stringValue }
 
     private func request() throws -> HTTPClient.Request {
@@ -96,26 +142,37 @@ struct HTTPCall: Sendable {
         }
         var headers: [HTTPClient.Header] = []
         for field in arguments["headers"]?.documentValue?.fields ?? [] {
-            let values = field.value.arrayValue ?? [field.value]
-            headers += values.compactMap { $0.stringValue.map { HTTPClient.Header(field.key, $0) } }
+            headers += Self.texts(field.value).map { HTTPClient.Header(field.key, $0) }
         }
         var body: [UInt8]?
         switch arguments["body"] {
+        case _ where arguments["form"] != nil:
+            let form = try HTTPForm(arguments["form"], for: "http.\(action)", &headers)
+            body = form.body
         case .string(let text)?: body = Array(text.utf8)
         case .binary(let binary)?: body = binary.bytes
         case let value? where arguments["encodeBodyAsJSON"]?.boolValue == true:
             var text: [UInt8] = []
             ExtendedJSON.append(value, mode: .relaxed, to: &text)
             body = text
+            if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+                headers.append(HTTPClient.Header("Content-Type", "application/json"))
+            }
         default: break
         }
         var request = HTTPClient.Request(
             method: action.uppercased(), url: url, headers: headers, body: body)
         if arguments["followRedirects"]?.boolValue == true { request.maximumRedirects = Self.maximumRedirects }
         if arguments["digestAuth"]?.boolValue == true {
-            guard let username = arguments["username"]?.stringValue, let password = arguments["password"]?.stringValue
-            else { throw EffectFailure(name: Self.error, message: "digestAuth needs a username and a password") }
-            request.digestAuthentication = .init(username: username, password: password)
+            let given = arguments["username"]?.stringValue.map {
+                HTTPClient.Credentials(username: $0, password: arguments["password"]?.stringValue ?? "")
+            }
+            guard let credentials = given ?? HTTPClient.URLParts(url)?.credentials else {
+                throw EffectFailure(
+                    name: Self.error,
+                    message: "http.\(action): digestAuth needs a username and a password, as arguments or in the URL")
+            }
+            request.digestAuthentication = credentials
         }
         return request
     }
@@ -123,8 +180,11 @@ struct HTTPCall: Sendable {
     private static func answer(_ response: HTTPClient.Response) -> Value {
         var answer: [ExactText: [Value]] = [:]
         for header in response.headers { answer[header.name, default: []].append(.string(header.value)) }
+        var cookies = Document()
+        for cookie in Self.cookies(of: response) { cookies[cookie.name] = .string(cookie.value) }
         return .document([
             "status": .string("\(response.status)"), "statusCode": .int32(Int32(clamping: response.status)),
+            "contentLength": .int64(Int64(response.body.count)), "cookies": .document(cookies),
             "headers": .document(
                 Document(fields: answer.sorted { $0.key < $1.key }.map { .init($0.key.text, .array($0.value)) })),
             "body": .binary(Binary(response.body)),

@@ -206,7 +206,15 @@ struct LanguageTests {
               await context.http.get({ scheme: "https", host: "a.example", path: "/p", query: { q: ["a b", "c"] }, username: "u",
                 password: "p", digestAuth: true });
               await context.http.delete({ host: "a.example", username: "u", password: "p", cookies: { c: "1" } });
-              try { await context.http.post({ url: "https://a.example/", form: {} }) } catch (error) { return error.message }
+              await context.http.post({ url: "https://a.example/", body: { a: 1, b: ["x", true], c: undefined }, form: true });
+              await context.services.get("http").post({ url: "https://a.example/", form: { file: BSON.Binary.fromText("bytes") },
+                headers: { "Content-Type": ["multipart/form-data"], "X-N": 5, cookie: "a=b" }, cookies: "c=d", authUrl: "https://b.example/" });
+              await context.http.post({ url: "https://a.example/", body: 5, encodeBodyAsJSON: true });
+              const messages = [];
+              for (const wrong of [{ form: {}, body: "x" }, { form: true, body: "x" }, { form: "x" }, { form: { a: { b: 1 } } }]) {
+                try { await context.http.post({ url: "https://a.example/", ...wrong }) } catch (error) { messages.push(error.message) }
+              }
+              return messages.join("; ");
             }
             """
         ])
@@ -215,7 +223,7 @@ struct LanguageTests {
         #expect(
             effects.map { $0["url"]?.stringValue } == [
                 "https://a.example/x", "https://a.example/", "https://a.example/", "https://a.example/p?q=a%20b&q=c",
-                "http://a.example",
+                "http://a.example", "https://a.example/", "https://a.example/", "https://a.example/",
             ])
         #expect(effects[1]["encodeBodyAsJSON"]?.boolValue == true)
         #expect(effects[1]["body"]?.documentValue?["n"]?.intValue == 1)
@@ -225,6 +233,21 @@ struct LanguageTests {
         let headers = effects[4]["headers"]?.documentValue
         #expect(headers?["Authorization"]?.arrayValue?.first?.stringValue == "Basic dTpw")
         #expect(headers?["Cookie"]?.arrayValue?.first?.stringValue == "c=1")
-        #expect(message?.contains("form is not supported") == true)
+        let form: Value = ["a": "1", "b": .array(["x", "true"])]
+        #expect(effects[5]["form"] == form)
+        #expect(effects[5]["body"] == nil)
+        #expect(effects[6]["form"]?["file"] == .binary(Binary(Array("bytes".utf8), subtype: 0)))
+        #expect(effects[6]["authUrl"] == "https://b.example/")
+        let sent: Value = [
+            "Content-Type": .array(["multipart/form-data"]), "X-N": .array(["5"]), "Cookie": .array(["a=b; c=d"]),
+        ]
+        #expect(effects[6]["headers"] == sent)
+        #expect(effects[7]["body"]?.intValue == 5 && effects[7]["encodeBodyAsJSON"] == true)
+        #expect(
+            message == """
+                context.http: form and body can't be used together; context.http: form: true needs an object as body; \
+                context.http: form must be a document or true; \
+                context.http: the form's a must be a text, a number or bytes, or a list of these
+                """)
     }
 }

@@ -62,6 +62,7 @@ const types = {
       return { $binary: { base64: octets().toBase64(this.buffer), subType: this.sub_type.toString(16).padStart(2, "0") } };
     }
   }, {
+    fromText: text => make("Binary", octets().toUTF8(String(text))),
     fromBase64: (text, subtype = 0) => make("Binary", octets().fromBase64(text), subtype),
     fromHex: (text, subtype = 0) => make("Binary", octets().fromHex(text), subtype),
   })),
