@@ -5,13 +5,15 @@ public enum NodeModules {
     /// Those that functions can use.
     public static let served: Set<ExactText> = [
         "assert", "assert/strict", "buffer", "constants", "crypto", "events", "http", "https", "os", "path",
-        "path/posix", "process",
-        "punycode", "querystring", "stream", "string_decoder", "timers", "tty", "url", "util", "zlib",
+        "path/posix", "perf_hooks", "process", "punycode", "querystring", "stream", "stream/consumers",
+        "stream/promises", "string_decoder", "sys", "timers", "timers/promises", "tty", "url", "util", "util/types",
+        "zlib",
     ]
     /// Those that can be required, since packages do so, but whose use throws.
     public static let refused: Set<ExactText> = [
-        "async_hooks", "child_process", "cluster", "dgram", "diagnostics_channel", "dns", "domain", "fs", "fs/promises",
-        "http2", "inspector", "module", "net", "perf_hooks", "readline", "repl", "tls", "v8", "vm", "worker_threads",
+        "async_hooks", "child_process", "cluster", "dgram", "diagnostics_channel", "dns", "dns/promises", "domain",
+        "fs", "fs/promises", "http2", "inspector", "inspector/promises", "module", "net", "path/win32", "readline",
+        "readline/promises", "repl", "stream/web", "tls", "trace_events", "v8", "vm", "wasi", "worker_threads",
     ]
 
     /// The name without the prefix `node:`.

@@ -213,7 +213,7 @@ public final class FunctionHostServer {
         case "functionSource": return sources[argument].map { .text($0) } ?? .undefined
         case "hasModule": return modules.has(argument) ? .text("1") : .undefined
         case "moduleText": return modules.text(argument).map { .text($0) } ?? .undefined
-        case "crypto": return .text(HostCrypto.call(Array(words.dropFirst())))
+        case "crypto": return .text(HostCrypto.call(Array(words.dropFirst()), holder.ciphers))
         default: return holder.run?.perform(words).map { .text($0) } ?? .undefined
         }
     }
@@ -247,6 +247,7 @@ struct Realm {
     /// Apart from the context, whose functions refer to it: they must not keep the context itself.
     final class Holder {
         weak var run: FunctionRun?
+        let ciphers = OpenCiphers()
     }
 
     let context: JavaScriptContext

@@ -73,6 +73,75 @@ struct NodeModuleTests {
         ),
         ("new TextDecoder().decode(new TextEncoder().encode('ü')) + atob(btoa('x'))", "üx"),
         ("await require('util').promisify((a, done) => done(null, a + 1))(1)", "2"),
+        (
+            "const c = require('crypto'), k = Buffer.alloc(32, 1), iv = Buffer.alloc(16, 2); const e = c.createCipheriv('aes-256-cbc', k, iv); return [e.update('0123456789abcdef0', 'utf8', 'hex'), e.update('0123456789abcde', 'utf8', 'hex'), e.final('hex')].join()",
+            "2e87d243c361cf658497b59d01f0aa40,784c716792467672d3f11dc46f376a26,92298669ebda4f447d6503ee0f0fc65b"
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('aes-256-cbc', Buffer.alloc(32, 1), Buffer.alloc(16, 2)); return [e.update('0123456789abcdef0', 'utf8', 'base64'), e.update('zz', 'utf8', 'base64'), e.final('base64')].join()",
+            "LofSQ8Nhz2WEl7WdAfCq,,QK9HT27xcGHc6PUt3hbvJds="
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('aes-256-ctr', Buffer.alloc(32, 1), Buffer.alloc(16, 2)); return [e.update('abc', 'utf8', 'hex'), e.update('de', 'utf8', 'hex'), e.final('hex')].join()",
+            "03cc71,9741,"
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('aes-256-gcm', Buffer.alloc(32, 1), Buffer.alloc(12, 2)).setAAD(Buffer.from('aad')); return [e.update('abc', 'utf8', 'hex'), e.update('de', 'utf8', 'hex'), e.final('hex'), e.getAuthTag().toString('hex')].join()",
+            "66b4aa,2d2f,,e2d6db002938e1d6e2f301fcbf705275"
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('chacha20-poly1305', Buffer.alloc(32, 1), Buffer.alloc(12, 2), { authTagLength: 16 }); return [e.update('hello', 'utf8', 'hex'), e.final('hex'), e.getAuthTag().toString('hex')].join()",
+            "8e799e42e2,,dd562ebe25c86689bee99b6fd7664412"
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('aes-256-ocb', Buffer.alloc(32, 1), Buffer.alloc(12, 2), { authTagLength: 12 }); return [e.update('0123456789abcdef0', 'utf8', 'hex'), e.final('hex'), e.getAuthTag().toString('hex')].join()",
+            "b44b55f5ab697956fed95bf855635070,54,9921c66decd0991a36d609fe"
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('aes-128-cfb8', Buffer.alloc(16, 1), Buffer.alloc(16, 2)); return e.update('abc', 'utf8', 'hex') + e.final('hex')",
+            "761774"
+        ),
+        (
+            "const c = require('crypto'), k = Buffer.alloc(32, 1), iv = Buffer.alloc(16, 2), e = c.createCipheriv('aes-256-cbc', k, iv), d = c.createDecipheriv('aes-256-cbc', k, iv), b = Buffer.concat([e.update(Buffer.alloc(40, 65)), e.final()]); return [d.update(b.subarray(0, 16)), d.update(b.subarray(16, 20)), d.update(b.subarray(20)), d.final()].map(x => x.length).join()",
+            "0,16,16,8"
+        ),
+        (
+            "const c = require('crypto'), e = c.createCipheriv('aes-256-cbc', Buffer.alloc(32, 1), Buffer.alloc(16, 2)), sizes = []; e.on('data', d => sizes.push(d.length)); await require('stream/promises').pipeline(require('stream').Readable.from([Buffer.alloc(20), Buffer.alloc(20)]), e); return sizes.join()",
+            "16,16,16"
+        ),
+        (
+            "const e = require('crypto').createCipher('aes192', 'pw'); return e.update('some clear text', 'utf8', 'hex') + e.final('hex')",
+            "374c6296d7537a5e7fe4afdc7fdc490a"
+        ),
+        (
+            "const { mode, ivLength, keyLength, blockSize } = require('crypto').getCipherInfo('AES-192-cbc'); return [mode, ivLength, keyLength, blockSize].join()",
+            "cbc,16,24,16"
+        ),
+        (
+            "const c = require('crypto'), k = Buffer.alloc(32, 1), iv = Buffer.alloc(16, 2), seen = []; const show = f => { try { f(); seen.push('none') } catch (e) { seen.push(e.code ?? e.message) } }; const e = c.createCipheriv('aes-256-cbc', k, iv); e.final(); show(() => e.update('a')); show(() => e.final()); show(() => c.createCipheriv('nope', k, iv)); show(() => c.createCipheriv('aes-256-cbc', 'x', iv)); show(() => c.createCipheriv('aes-256-cbc', k, 'x')); for (const size of [16, 15]) { const d = c.createDecipheriv('aes-256-cbc', k, iv); d.update(Buffer.alloc(size)); show(() => d.final()) } show(() => c.createCipheriv('aes-256-gcm', k, iv).getAuthTag()); return seen.join()",
+            "Trying to add data in unsupported state,ERR_CRYPTO_INVALID_STATE,ERR_CRYPTO_UNKNOWN_CIPHER,ERR_CRYPTO_INVALID_KEYLEN,ERR_CRYPTO_INVALID_IV,ERR_OSSL_BAD_DECRYPT,ERR_OSSL_WRONG_FINAL_BLOCK_LENGTH,ERR_CRYPTO_INVALID_STATE"
+        ),
+        (
+            "const t = require('util/types'); return [t.isDate(new Date()), t.isRegExp(/x/), t.isPromise(1), t === require('node:util').types].join()",
+            "true,true,false,true"
+        ),
+        (
+            "const t = require('timers/promises'), seen = [await t.setTimeout(1, 'a'), await t.setImmediate('b')]; for await (const x of t.setInterval(1, 'c')) { seen.push(x); if (seen.length === 4) break } const a = new AbortController(); setTimeout(() => a.abort(), 1); try { await t.setTimeout(60000, 0, { signal: a.signal }) } catch (e) { seen.push(e.name, e.code) } return seen.join()",
+            "a,b,c,c,AbortError,ABORT_ERR"
+        ),
+        (
+            "await require('util').promisify(setTimeout)(1, 'p') + await require('timers').promises.setTimeout(1, 'q')",
+            "pq"
+        ),
+        (
+            "const { pipeline, finished } = require('stream/promises'), { Transform, Readable } = require('stream'); return pipeline(['a', 'b'], async function* (all) { for await (const x of all) yield x + '!' }, new Transform({ objectMode: true, transform(c, _, done) { done(null, String(c).toUpperCase()) } }), async all => { let text = ''; for await (const x of all) text += x; return text })",
+            "A!B!"
+        ),
+        (
+            "const { Readable } = require('stream'); return await require('stream/consumers').text(Readable.from(['x', 'y'])) + typeof require('stream').promises.pipeline",
+            "xyfunction"
+        ),
+        ("try { require('node:nothing') } catch (e) { return e.code }", "ERR_UNKNOWN_BUILTIN_MODULE"),
         ("require('os').EOL === '\\n' && process.env.HOME === undefined && global === globalThis", "true"),
     ])
     func `a module of Node gives what it gives in Node`(_ code: String, _ expected: String) throws {

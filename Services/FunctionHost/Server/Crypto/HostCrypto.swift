@@ -9,16 +9,17 @@ enum HostCrypto {
     }
 
     /// Performs an operation, given as its name and its arguments.
+    /// - Parameter ciphers: the request's.
     /// - Returns: the result after a `+`, or the error message after a `-`.
-    static func call(_ words: [String]) -> String {
+    static func call(_ words: [String], _ ciphers: OpenCiphers = OpenCiphers()) -> String {
         do throws(Failure) {
-            return "+" + Data(try perform(words)).base64EncodedString()
+            return "+" + Data(try perform(words, ciphers)).base64EncodedString()
         } catch {
             return "-" + error.message
         }
     }
 
-    private static func perform(_ words: [String]) throws(Failure) -> [UInt8] {
+    private static func perform(_ words: [String], _ ciphers: OpenCiphers) throws(Failure) -> [UInt8] {
         func bytes(_ place: Int) throws(Failure) -> [UInt8] {
             guard place < words.count, let data = Data(base64Encoded: words[place]) else {
                 throw Failure("an argument is missing")
@@ -48,16 +49,22 @@ enum HostCrypto {
             return [isValid ? 1 : 0]
         case "key": return Array(try SigningKey(pem: try bytes(2), isPrivate: try name(1) == "1").kind.utf8)
         case "random": return try Randomness.bytes(try number(1))
-        case "cipher-check":
-            try SymmetricCipher(try name(1)).check(key: try bytes(2), iv: try bytes(3))
+        case "cipher-lengths":
+            let lengths = try SymmetricCipher.lengths(of: try name(1))
+            return Array("\(lengths.key) \(lengths.iv) \(lengths.block)".utf8)
+        case "cipher-begin":
+            let cipher = try SymmetricCipher(
+                try name(1), key: try bytes(3), iv: try bytes(4), encrypts: try name(2) == "1",
+                tagBytes: try number(5))
+            return Array("\(try ciphers.add(cipher)) \(cipher.isAuthenticated ? 1 : 0)".utf8)
+        case "cipher-padding":
+            try ciphers.cipher(try number(1)).setPadding(try name(2) == "1")
             return []
-        case "cipher":
-            let cipher = try SymmetricCipher(try name(1))
-            let parameters = SymmetricCipher.Parameters(
-                key: try bytes(3), iv: try bytes(4), isPadded: try name(5) == "1", authenticated: try bytes(6))
-            return try name(2) == "1"
-                ? try cipher.encrypt(try bytes(8), parameters, tagBytes: try number(7))
-                : try cipher.decrypt(try bytes(8), parameters, tag: try bytes(7))
+        case "cipher-authenticate":
+            try ciphers.cipher(try number(1)).authenticate(try bytes(2))
+            return []
+        case "cipher-update": return try ciphers.cipher(try number(1)).update(try bytes(2))
+        case "cipher-final": return try ciphers.remove(try number(1)).finish(tag: try bytes(2))
         case "pbkdf2":
             return try KeyDerivation.pbkdf2(
                 Digest(try name(1)), password: try bytes(2), salt: try bytes(3), iterations: try number(4),

@@ -34,6 +34,10 @@ final class ModuleFiles {
         ("requests", PackageResources.requests_js), ("secure", PackageResources.secure_js),
         ("timers", PackageResources.timers_js), ("tty", PackageResources.tty_js), ("url", PackageResources.url_js),
         ("util", PackageResources.util_js), ("zlib", PackageResources.zlib_js),
+        ("perf_hooks", PackageResources.perf_hooks_js), ("stream", PackageResources.stream_js),
+        ("stream_consumers", PackageResources.stream_consumers_js),
+        ("stream_promises", PackageResources.stream_promises_js),
+        ("timers_promises", PackageResources.timers_promises_js), ("util_types", PackageResources.util_types_js),
     ]
 
     private static func read(_ package: String, into texts: inout [ExactText: String]) {

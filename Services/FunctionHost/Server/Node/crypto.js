@@ -1,5 +1,5 @@
-// `crypto` by OpenSSL in the host. Hashes and ciphers take all of their input before they give their output.
-const { Buffer } = require("buffer"), { Transform } = require("stream"), { operate } = inside;
+// `crypto` by OpenSSL in the host. Hashes take all of their input before they give their output; ciphers give what is complete.
+const { Buffer } = require("buffer"), { Transform } = require("stream"), { StringDecoder } = require("string_decoder"), { operate } = inside;
 const bytesOf = (data, encoding) => {
   if (typeof data === "string") return Buffer.from(data, encoding === "buffer" ? "utf8" : encoding);
   if (data instanceof KeyObject) return data.export();
@@ -48,31 +48,95 @@ class Hmac extends Collected {
   digest(encoding) { return shown(operate("hmac", this.algorithm, this.collected(), this.#key), encoding); }
   _flush(done) { this.push(this.digest()); done(); }
 }
-class Cipher extends Collected {
-  #name; #key; #iv; #encrypts; #padding = true; #aad = Buffer.alloc(0); #tag; #tagLength = 16; #encodings = [];
+// The errors that Node has codes for, by their beginnings.
+const cipherErrors = [
+  ["Unknown cipher", Error, "ERR_CRYPTO_UNKNOWN_CIPHER"], ["Invalid key length", RangeError, "ERR_CRYPTO_INVALID_KEYLEN"],
+  ["Invalid initialization vector", TypeError, "ERR_CRYPTO_INVALID_IV"], ["Invalid authentication tag", TypeError, "ERR_CRYPTO_INVALID_AUTH_TAG"],
+  ["Invalid state", Error, "ERR_CRYPTO_INVALID_STATE"],
+];
+function cipherError(message) {
+  const [, library, reason] = /^error:[0-9A-F]+:([^:]*):[^:]*:(.*)$/.exec(message) ?? [];
+  if (reason) return Object.assign(new Error(message), { library, reason, code: "ERR_OSSL_" + reason.toUpperCase().replace(/ /g, "_") });
+  const [, Kind, code] = cipherErrors.find(([start]) => message.startsWith(start)) ?? [undefined, Error, undefined];
+  return Object.assign(new Kind(message), code ? { code } : {});
+}
+const cipherOperation = (...words) => { try { return operate(...words); } catch (error) { throw cipherError(error.message); } };
+class Cipher extends Transform {
+  #number; #encrypts; #isAuthenticated; #tagLength; #tag; #decoder; #encoding; #hasBegun = false; #isOver = false;
   constructor(name, key, iv, encrypts, options) {
-    super();
-    [this.#name, this.#key, this.#iv, this.#encrypts] = [name.toLowerCase(), coded(key), iv === null ? "" : coded(iv), encrypts];
-    if (options?.authTagLength) this.#tagLength = options.authTagLength;
-    operate("cipher-check", this.#name, this.#key, this.#iv);
+    super(options);
+    if (/-ocb$/i.test(name) && options?.authTagLength === undefined) throw Object.assign(new TypeError(`authTagLength required for ${name}`), { code: "ERR_CRYPTO_INVALID_AUTH_TAG" });
+    [this.#encrypts, this.#tagLength] = [encrypts, options?.authTagLength ?? 16];
+    const answer = cipherOperation("cipher-begin", String(name).toLowerCase(), encrypts ? "1" : "0", coded(key), iv === null || iv === undefined ? "" : coded(iv), String(this.#tagLength));
+    const [number, isAuthenticated] = inside.fromUTF8(answer).split(" ");
+    [this.#number, this.#isAuthenticated] = [number, isAuthenticated === "1"];
   }
-  update(data, encoding, output) {
-    super.update(data, encoding);
-    return output && output !== "buffer" ? "" : Buffer.alloc(0);
+  update(data, inputEncoding, outputEncoding) {
+    if (this.#isOver) throw cipherError("Trying to add data in unsupported state");
+    this.#hasBegun = true;
+    return this.#shown(cipherOperation("cipher-update", this.#number, coded(data, inputEncoding)), outputEncoding, false);
   }
-  final(encoding) {
-    const answer = operate("cipher", this.#name, this.#encrypts ? "1" : "0", this.#key, this.#iv, this.#padding ? "1" : "0",
-    inside.toBase64(this.#aad),
-      this.#encrypts ? String(this.#tagLength) : inside.toBase64(this.#tag ?? Buffer.alloc(0)), this.collected());
-    const isSealed = this.#encrypts && /gcm|ccm|poly1305/.test(this.#name), end = answer.length - (isSealed ? this.#tagLength : 0);
-    if (isSealed) this.#tag = Buffer.from(answer.subarray(end));
-    return shown(answer.subarray(0, end), encoding);
+  final(outputEncoding) {
+    if (this.#isOver) throw cipherError("Invalid state");
+    this.#isOver = true;
+    const answer = cipherOperation("cipher-final", this.#number, inside.toBase64(this.#tag ?? Buffer.alloc(0)));
+    const end = answer.length - (this.#isAuthenticated && this.#encrypts ? this.#tagLength : 0);
+    if (end < answer.length) this.#tag = Buffer.from(answer.subarray(end));
+    return this.#shown(answer.subarray(0, end), outputEncoding, true);
   }
-  setAutoPadding(isOn = true) { this.#padding = isOn; return this; }
-  setAAD(data) { this.#aad = bytesOf(data); return this; }
-  getAuthTag() { return this.#tag; }
-  setAuthTag(tag, encoding) { this.#tag = bytesOf(tag, encoding); return this; }
+  // A text may end in the middle of a character, or of four digits of Base64, which come with the next part.
+  #shown(bytes, encoding, isEnd) {
+    if (!encoding || encoding === "buffer") return Buffer.from(bytes);
+    const isURL = encoding === "base64url";
+    if (this.#encoding !== undefined && this.#encoding !== encoding) throw new Error("Cannot change encoding");
+    this.#encoding = encoding;
+    this.#decoder ??= new StringDecoder(isURL ? "base64" : encoding);
+    const text = isEnd ? this.#decoder.end(Buffer.from(bytes)) : this.#decoder.write(Buffer.from(bytes));
+    return isURL ? text.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "") : text;
+  }
+  setAutoPadding(isOn = true) {
+    if (this.#isOver) throw cipherError("Invalid state for operation setAutoPadding");
+    cipherOperation("cipher-padding", this.#number, isOn ? "1" : "0");
+    return this;
+  }
+  setAAD(data, options) {
+    if (this.#hasBegun || this.#isOver || !this.#isAuthenticated) throw cipherError("Invalid state for operation setAAD");
+    cipherOperation("cipher-authenticate", this.#number, coded(data, options?.encoding));
+    return this;
+  }
+  getAuthTag() {
+    if (!this.#isAuthenticated || !this.#encrypts || !this.#isOver) throw cipherError("Invalid state for operation getAuthTag");
+    return this.#tag;
+  }
+  setAuthTag(tag, encoding) {
+    const bytes = bytesOf(tag, encoding);
+    if (!this.#isAuthenticated || this.#encrypts || this.#isOver || this.#tag) throw cipherError("Invalid state for operation setAuthTag");
+    if (bytes.length < 4 || bytes.length > 16) throw cipherError(`Invalid authentication tag length: ${bytes.length}`);
+    this.#tag = bytes;
+    return this;
+  }
+  _transform(chunk, encoding, done) { try { this.push(this.update(chunk, encoding)); } catch (error) { return done(error); } done(); }
   _flush(done) { try { this.push(this.final()); } catch (error) { return done(error); } done(); }
+}
+function cipherLengths(name) {
+  const [keyLength, ivLength, blockSize] = inside.fromUTF8(cipherOperation("cipher-lengths", String(name).toLowerCase())).split(" ").map(Number);
+  return { keyLength, ivLength, blockSize };
+}
+function getCipherInfo(name) {
+  let lengths;
+  try { lengths = cipherLengths(name); } catch { return undefined; }
+  const { keyLength, ivLength, blockSize } = lengths, lower = name.toLowerCase(), mode = /-(cbc|cfb|ctr|ecb|gcm|ocb|ofb)\d*$/.exec(lower)?.[1] ?? (blockSize === 1 ? "stream" : "cbc");
+  return { mode, name: lower, ...mode === "stream" ? {} : { blockSize }, ...ivLength ? { ivLength } : {}, keyLength };
+}
+// Ciphers with a password instead of a key, as OpenSSL's EVP_BytesToKey derives it: with MD5, once, without salt.
+function withPassword(name, password, encrypts, options) {
+  const { keyLength, ivLength } = cipherLengths(name), secret = bytesOf(password);
+  let derived = Buffer.alloc(0), block = Buffer.alloc(0);
+  while (derived.length < keyLength + ivLength) {
+    block = Buffer.from(operate("hash", "md5", inside.toBase64(Buffer.concat([block, secret]))));
+    derived = Buffer.concat([derived, block]);
+  }
+  return new Cipher(name, derived.subarray(0, keyLength), derived.subarray(keyLength, keyLength + ivLength), encrypts, options);
 }
 class KeyObject {
   #bytes;
@@ -144,6 +208,8 @@ module.exports = {
   createHash: name => new Hash(name), createHmac: (name, key) => new Hmac(name, key), Hash, Hmac, Sign, Verify, KeyObject,
   createCipheriv: (name, key, iv, options) => new Cipher(name, key, iv, true, options),
   createDecipheriv: (name, key, iv, options) => new Cipher(name, key, iv, false, options),
+  createCipher: (name, password, options) => withPassword(name, password, true, options), getCipherInfo,
+  createDecipher: (name, password, options) => withPassword(name, password, false, options),
   createSign: name => new Sign(name), createVerify: name => new Verify(name),
   sign: (name, data, key) => new Sign(name).update(data).sign(key),
   verify: (name, data, key, signature) => new Verify(name).update(data).verify(key, signature),

@@ -1,1 +1,1 @@
-module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };
+module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, get promises() { return require("timers/promises"); } };

@@ -3,13 +3,14 @@
 const nodeModules = {
   assert: "assert.js", buffer: "buffer.js", constants: "constants.js", crypto: "crypto.js", events: "events/events.js", http: "plain.js", https: "secure.js",
   os: "os.js", path: "path-browserify/index.js", process: "process.js", punycode: "punycode.js", querystring: "querystring.js",
-  stream: "stream-browserify/index.js", string_decoder: "string_decoder/lib/string_decoder.js", timers: "timers.js",
-  tty: "tty.js", url: "url.js", util: "util.js", zlib: "zlib.js", "assert/strict": "assert.js", "path/posix": "path-browserify/index.js",
+  perf_hooks: "perf_hooks.js", stream: "stream.js", "stream/consumers": "stream_consumers.js", "stream/promises": "stream_promises.js", string_decoder: "string_decoder/lib/string_decoder.js", timers: "timers.js",
+  "timers/promises": "timers_promises.js", tty: "tty.js", url: "url.js", util: "util.js", "util/types": "util_types.js", sys: "util.js", zlib: "zlib.js", "assert/strict": "assert.js", "path/posix": "path-browserify/index.js",
 };
 // What a function has no use for. Packages often require it without using it, so it fails at the first use.
 const refusedModules = [
-  "async_hooks", "child_process", "cluster", "dgram", "diagnostics_channel", "dns", "domain", "fs", "fs/promises", "http2", "inspector",
-  "module", "net", "perf_hooks", "readline", "repl", "tls", "v8", "vm", "worker_threads",
+  "async_hooks", "child_process", "cluster", "dgram", "diagnostics_channel", "dns", "dns/promises", "domain", "fs", "fs/promises", "http2", "inspector",
+  "inspector/promises", "module", "net", "path/win32", "readline", "readline/promises", "repl", "stream/web", "tls", "trace_events", "v8", "vm", "wasi",
+  "worker_threads",
 ];
 const nodeOverrides = {
   "/node/readable-stream/lib/internal/streams/stream.js": "/node/readable-stream/lib/internal/streams/stream-browser.js",
@@ -114,6 +115,7 @@ function resolve(specifier, from) {
     return path;
   }
   if (refusedModules.includes(name)) return "refused:" + name;
+  if (name !== specifier) throw Object.assign(new Error(`No such built-in module: ${specifier}`), { code: "ERR_UNKNOWN_BUILTIN_MODULE" });
   const parts = specifier.replace(/\/$/, "").split("/");
   const count = specifier.startsWith("@") ? 2 : 1, packageName = parts.slice(0, count).join("/"), rest = parts.slice(count).join("/");
   for (let place = folder; ; place = folderOf(place)) {

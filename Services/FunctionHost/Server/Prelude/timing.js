@@ -13,5 +13,9 @@ function setInterval(body, milliseconds = 0, ...args) {
   return start(id, Math.max(1, milliseconds), again);
 }
 function clearTimeout(id) { if (waiting.delete(id)) host("clearTimer", String(id)); }
+const promisified = Symbol.for("nodejs.util.promisify.custom");
+const hide = (body, promise) => { Object.defineProperty(body, promisified, { value: promise }); };
+hide(setTimeout, (milliseconds, value) => new Promise(resolve => setTimeout(resolve, milliseconds, value)));
+hide(setImmediate, value => new Promise(resolve => setImmediate(resolve, value)));
 const fire = id => { const body = waiting.get(Number(id)); waiting.delete(Number(id)); body?.(); };
 return { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate: clearTimeout, fire };
