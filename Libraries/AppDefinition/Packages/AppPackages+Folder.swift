@@ -9,10 +9,34 @@ extension AppFiles {
     public mutating func readPackages(folder: String) throws(AppDefinitionError) {
         let root = "\(folder)/\(PackageCollector.folder)"
         guard FileManager.default.fileExists(atPath: root) else { return }
-        var walk = PackageWalk(root: FolderEntry.real(folder), files: self)
+        var walk = PackageWalk(root: FolderEntry.real(folder), files: self, shown: PackageCollector.folder)
         try walk.packages(in: FolderEntry.real(root), at: "", visible: [], around: [])
         self = walk.files
         packages = walk.collector.packages
+    }
+
+    /// Takes the packages that the app names and doesn't have from another folder, with those that they need in turn. What the app has
+    /// itself stays.
+    ///
+    /// A package that is needed and isn't in the folder either is one of `problems`.
+    /// - Parameter folder: a `node_modules`. Its links are followed inside of it.
+    /// - Returns: the names of the packages that were taken, sorted.
+    /// - Throws: `AppDefinitionError` when the packages exceed a limit, or a file can't be read.
+    public mutating func addPackages(from folder: String) throws(AppDefinitionError) -> [String] {
+        let missing = PackageUses.missing(AppDefinition.inspect(self).definition)
+        guard !missing.isEmpty else { return [] }
+        let root = FolderEntry.real(folder)
+        var walk = PackageWalk(
+            root: root, files: self, collector: PackageCollector(packages), keepsOtherFiles: false, shown: folder)
+        let taken = try walk.packages(missing, in: root)
+        self = walk.files
+        guard !taken.isEmpty else { return [] }
+        packages = walk.collector.packages
+        // It would be read in place of what was added.
+        for archive in PackageCollector.archives {
+            if let bytes = otherFiles.removeValue(forKey: ExactText(archive)) { otherBytes -= bytes.count }
+        }
+        return taken
     }
 
     /// Keeps a file that isn't part of the definition.
@@ -43,18 +67,30 @@ extension AppFiles {
 /// A package that is a link, as pnpm makes them, finds its own dependencies beside the place to which the link leads. Functions' modules have
 /// no links, so these dependencies are put into a `node_modules` of the package, unless it finds the same ones further up.
 private struct PackageWalk {
-    /// The app's folder, without links.
-    let root: String
-    var files: AppFiles
-    var collector = PackageCollector()
+    /// The folder inside of which links are followed, itself without links.
+    private let root: String
+    private(set) var files: AppFiles
+    private(set) var collector: PackageCollector
+    /// Whether files that no function can require are kept with the app.
+    private let keepsOtherFiles: Bool
+    /// The folder of packages, for messages.
+    private let shown: String
     private var count = 0
+    /// The places of the packages that were read, with their real paths.
+    private var found: [ExactText: String] = [:]
 
     /// The most entries that are looked at, since links can make many of few.
     private static let countLimit = 200_000
 
-    init(root: String, files: AppFiles) {
+    init(
+        root: String, files: AppFiles, collector: PackageCollector = PackageCollector(), keepsOtherFiles: Bool = true,
+        shown: String
+    ) {
         self.root = root
         self.files = files
+        self.collector = collector
+        self.keepsOtherFiles = keepsOtherFiles
+        self.shown = shown
     }
 
     /// Packages by name, with their real paths.
@@ -74,6 +110,58 @@ private struct PackageWalk {
                 real, at: join(place, name.text), isLink: !real.hasSameBytes(as: "\(directory)/\(name.text)"),
                 visible: visible + [level], around: around)
         }
+    }
+
+    /// Reads some packages of a folder, with those that they need, unless the app has them.
+    /// - Returns: the names of all that were read, sorted.
+    mutating func packages(_ names: [String], in directory: String) throws(AppDefinitionError) -> [String] {
+        let before = files.problems
+        let level = try level(of: directory, at: "", keepsFiles: false)
+        // A link that isn't followed matters only where its package is needed.
+        let refused = files.problems.dropFirst(before.count)
+        files.problems = before
+        var taken: Set<ExactText> = []
+        var pending = names
+        while let name = pending.popLast() {
+            guard !taken.contains(name), !collector.has(packageAt: name) else { continue }
+            guard let real = level[ExactText(name)] else {
+                files.problems += refused.filter { $0.file.hasSameBytes(as: "\(shown)/\(name)") }
+                continue
+            }
+            taken.insert(ExactText(name))
+            found = [:]
+            try package(
+                real, at: name, isLink: !real.hasSameBytes(as: "\(directory)/\(name)"), visible: [level], around: [])
+            for place in found.keys.sorted().map(\.text) {
+                let needs = PackageNeeds(collector.text("\(place)/package.json") ?? "")
+                for need in needs.required + needs.others where !isFound(need, from: place) {
+                    if level[ExactText(need)] != nil {
+                        pending.append(need)
+                    } else if needs.required.containsExactly(need), !collector.has(packageAt: need) {
+                        noteMissing(need, of: place)
+                    }
+                }
+            }
+        }
+        return taken.sortedTexts
+    }
+
+    /// Whether a package that was read has another one inside of it, or inside of one around it.
+    private func isFound(_ name: String, from place: String) -> Bool {
+        var place = place
+        while true {
+            if found[ExactText("\(place)/node_modules/\(name)")] != nil { return true }
+            guard let range = place.range(of: "/node_modules/", options: .backwards) else { return false }
+            place = String(place[..<range.lowerBound])
+        }
+    }
+
+    private mutating func noteMissing(_ name: String, of place: String) {
+        files.problems.append(
+            DefinitionProblem(
+                .featureNotServed, severity: .warning, file: "\(shown)/\(place)/package.json",
+                "the package \(name), which this one needs, is neither in the export nor in \(shown): run `npm install` where that folder is, and deploy again"
+            ))
     }
 
     /// The packages directly in a folder, those of scopes too. Other files are kept.
@@ -100,6 +188,7 @@ private struct PackageWalk {
         _ real: String, at place: String, isLink: Bool, visible: [Level], around: Set<ExactText>
     ) throws(AppDefinitionError) {
         guard !around.contains(ExactText(real)) else { return }
+        found[ExactText(place)] = real
         let around = around.union([ExactText(real)])
         var own: Level = [:]
         if FileManager.default.fileExists(atPath: real + "/node_modules") {
@@ -163,7 +252,7 @@ private struct PackageWalk {
         guard count <= Self.countLimit else {
             throw AppDefinitionError(problems: [
                 DefinitionProblem(
-                    .fileTooLarge, file: PackageCollector.folder,
+                    .fileTooLarge, file: shown,
                     "the packages have more than \(Self.countLimit) files and links, the limit: remove those that no function requires (npm prune --omit=dev)"
                 )
             ])
@@ -172,7 +261,8 @@ private struct PackageWalk {
     }
 
     private mutating func keep(_ path: String, _ full: String, _ size: Int) {
-        files.keep("\(PackageCollector.folder)/\(path)", size: size) {
+        guard keepsOtherFiles else { return }
+        files.keep("\(shown)/\(path)", size: size) {
             FileManager.default.contents(atPath: full).map { [UInt8]($0) }
         }
     }
@@ -180,13 +270,13 @@ private struct PackageWalk {
     private mutating func refuse(_ path: String, _ reason: String) {
         files.problems.append(
             DefinitionProblem(
-                .linkNotFollowed, severity: .warning, file: "\(PackageCollector.folder)/\(path)", reason))
+                .linkNotFollowed, severity: .warning, file: "\(shown)/\(path)", reason))
     }
 
     private func unreadable(_ path: String) -> AppDefinitionError {
         AppDefinitionError(problems: [
             DefinitionProblem(
-                .fileUnreadable, file: "\(PackageCollector.folder)/\(path)",
+                .fileUnreadable, file: "\(shown)/\(path)",
                 "can't be read: check that this user may read it")
         ])
     }

@@ -17,6 +17,12 @@ public struct PackageCollector {
 
     public init() {}
 
+    /// Begins with packages that the app has.
+    init(_ packages: AppPackages) {
+        texts = packages.texts
+        total = texts.values.reduce(0) { $0 + $1.utf8.count }
+    }
+
     /// The path inside `node_modules` of a file that functions can require; `nil` for any other file.
     /// - Parameter path: inside the archive, which is made of that folder or of its contents.
     public static func modulePath(_ path: String) -> String? {
@@ -44,8 +50,12 @@ public struct PackageCollector {
         texts[path] = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether a file was taken under this path.
-    func has(_ path: String) -> Bool { texts[path] != nil }
+    /// The text of a file that was taken.
+    func text(_ path: String) -> String? { texts[path] }
+
+    /// Whether a file of a package was taken.
+    /// - Parameter place: its folder, inside `node_modules`.
+    func has(packageAt place: String) -> Bool { texts.keys.contains { $0.text.startsWithBytes(of: place + "/") } }
 
     public var packages: AppPackages { texts.isEmpty ? .none : AppPackages(texts) }
 }

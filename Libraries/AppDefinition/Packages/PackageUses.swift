@@ -1,47 +1,67 @@
 import DocumentModel
 
-/// Warns of packages that functions require, or that `package.json` lists, and that the export doesn't have.
+/// The packages that functions require or that `package.json` lists. Warns of those that the export doesn't have.
 struct PackageUses {
     let definition: AppDefinition
     let log: ProblemLog
 
-    func report() {
-        let packages = definition.files.packages
-        let file = "functions/package.json"
-        let listed = definition.files[file].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
-        let missing = (listed?["dependencies"]?.documentValue?.fields ?? []).map(\.key).filter {
-            !packages.contains($0)
+    private static let list = "functions/package.json"
+
+    /// The packages that the app names and doesn't have, sorted.
+    static func missing(_ definition: AppDefinition) -> [String] {
+        var names = Set(texts: missingOfList(definition))
+        for function in definition.functions {
+            for (name, _) in FunctionSource.requiredPackages(function.source) {
+                if let package = missingPackage(of: name, definition.files.packages) { names.insert(package) }
+            }
         }
+        return names.sortedTexts
+    }
+
+    func report() {
+        let missing = Self.missingOfList(definition)
         if !missing.isEmpty {
             warn(
-                file, pointer: "/dependencies",
-                "these packages aren't in the export (\(missing.sorted().joined(separator: ", "))): run `npm install --omit=dev` in functions/, or put node_modules.zip, .tar or .tar.gz there, and deploy again"
+                Self.list, pointer: "/dependencies",
+                "these packages aren't in the export (\(missing.joined(separator: ", "))): run `npm install --omit=dev` in functions/, or put node_modules.zip, .tar or .tar.gz there, or name a node_modules folder that has them with --packages, and deploy again"
             )
         }
         for function in definition.functions {
-            for name in FunctionSource.requiredPackages(function.source) {
-                report(name, of: function, packages)
+            for (name, line) in FunctionSource.requiredPackages(function.source) {
+                report(name, at: line, of: function)
             }
         }
     }
 
-    private func report(_ name: String, of function: FunctionDefinition, _ packages: AppPackages) {
-        let plain = NodeModules.plainName(name)
-        if NodeModules.served.contains(plain) { return }
-        if NodeModules.refused.contains(plain) {
+    private func report(_ name: String, at line: Int, of function: FunctionDefinition) {
+        if NodeModules.refused.contains(NodeModules.plainName(name)) {
             return warn(
-                function.file,
-                "require(\"\(name)\") gives a module whose use throws: functions have no files, sockets or processes")
+                function.file, line: function.line(line),
+                "require(\"\(name)\") gives a module whose use throws: functions have no files, sockets or processes; leave out what needs them"
+            )
         }
-        let package = NodeModules.package(of: name)
-        guard !package.startsWithBytes(of: "."), !packages.contains(package) else { return }
+        guard let package = Self.missingPackage(of: name, definition.files.packages) else { return }
         warn(
-            function.file,
-            "require(\"\(name)\") fails, since the package \(package) isn't in the export: run `npm install \(package)` in functions/, and deploy again"
+            function.file, line: function.line(line),
+            "require(\"\(name)\") fails, since the package \(package) isn't in the export: run `npm install \(package)` in functions/, or name a node_modules folder that has it with --packages, and deploy again"
         )
     }
 
-    private func warn(_ file: String, pointer: String = "", _ message: String) {
-        log.add(.featureNotServed, severity: .warning, file: file, pointer: pointer, message)
+    /// The package of a required name, if the app doesn't have it; `nil` for what needs none.
+    private static func missingPackage(of name: String, _ packages: AppPackages) -> String? {
+        let plain = NodeModules.plainName(name)
+        if NodeModules.served.contains(plain) || NodeModules.refused.contains(plain) { return nil }
+        let package = NodeModules.package(of: name)
+        return package.startsWithBytes(of: ".") || packages.contains(package) ? nil : package
+    }
+
+    private static func missingOfList(_ definition: AppDefinition) -> [String] {
+        // What is wrong with it is reported by the list's own reader, npm.
+        let listed = definition.files[list].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
+        return PackageNeeds.names(listed?["dependencies"]).filter { !definition.files.packages.contains($0) }.sorted()
+    }
+
+    private func warn(_ file: String, pointer: String = "", line: Int? = nil, _ message: String) {
+        log.add(.featureNotServed, severity: .warning, file: file, pointer: pointer, line: line, message)
     }
 }

@@ -25,6 +25,9 @@ public struct FunctionDefinition: Sendable {
     public var hidesArguments: Bool
     /// Whether the app's configuration names it. One that is only there as a source is private.
     public var isListed: Bool
+
+    /// A line of its source as one of its file; `nil` for a source that is a text in a file of settings.
+    func line(_ line: Int) -> Int? { file.hasSuffix(".js") ? line : nil }
 }
 
 /// A named constant of the app, or a named reference to a secret.

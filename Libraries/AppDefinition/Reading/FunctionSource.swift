@@ -8,19 +8,32 @@ enum FunctionSource {
         source.containsBytes(of: "exports") && codeLines(source).contains(where: hasAssignment)
     }
 
-    /// The modules that are required with a literal name, or imported, outside of comments that begin a line; sorted.
-    static func requiredPackages(_ source: String) -> [String] {
+    /// The modules that are required with a literal name, or imported, with the lines, counted from 1, that first name them.
+    static func requiredPackages(_ source: String) -> [(name: String, line: Int)] {
         let words = ["require", "import", "from"].filter(source.containsBytes(of:))
         if words.isEmpty { return [] }
+        var found: [(name: String, line: Int)] = []
         var names: Set<ExactText> = []
-        for line in codeLines(source) where words.contains(where: line.containsBytes(of:)) {
-            for match in line.matches(of: /\brequire\s*\(\s*["'`]([^"'`]+)["'`]\s*\)/) { names.insert(String(match.1)) }
+        func add(_ name: Substring, _ line: Int) {
+            if names.insert(ExactText(String(name))).inserted { found.append((String(name), line)) }
+        }
+        for (line, bare, number) in ScriptText(source).lines where words.contains(where: line.containsBytes(of:)) {
+            // What begins with a blank is inside of a text.
+            func isCode(_ place: String.Index) -> Bool {
+                bare[bare.startIndex + line.utf8.distance(from: line.startIndex, to: place)] != 0x20
+            }
+            for match in line.matches(of: /\b(?:require|import)\s*\(\s*["'`]([^"'`$]+)["'`]\s*\)/)
+            where isCode(match.range.lowerBound) {
+                add(match.1, number)
+            }
             // The last line of a static import, which may have begun on an earlier one.
-            if let match = line.firstMatch(of: /^(?:import\b[^"']*|[^"']*\}\s*from\s*)["']([^"']+)["']\s*;?\s*$/) {
-                names.insert(String(match.1))
+            if let match = line.firstMatch(of: /^(?:import\b[^"']*|[^"']*\}\s*from\s*)["']([^"']+)["']\s*;?\s*$/),
+                isCode(match.range.lowerBound)
+            {
+                add(match.1, number)
             }
         }
-        return names.sortedTexts
+        return found
     }
 
     /// The services that are used with a literal name outside of comments that begin a line, with the lines, counted from 1.

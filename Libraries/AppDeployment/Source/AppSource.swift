@@ -31,6 +31,27 @@ public enum AppSource {
         return try files(of: archive(from: handle, named: place), named: place, choices: choices)
     }
 
+    /// Adds packages that an app's functions need and that it doesn't have.
+    /// - Parameter folder: a `node_modules` that has them.
+    /// - Returns: the names of those that were taken, sorted.
+    /// - Throws: `DeploymentError` with code `sourceUnreadable`; `AppDefinitionError`.
+    public static func addPackages(from folder: String, to files: inout AppFiles) throws -> [String] {
+        func isFolder(_ path: String) -> Bool {
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+        }
+        guard isFolder(folder) else {
+            throw DeploymentError(
+                .sourceUnreadable, "--packages takes a folder node_modules, and \(folder) is no folder")
+        }
+        // The folder of the project instead of the one in it.
+        let inner = folder + (folder.hasSuffix("/") ? "" : "/") + "node_modules"
+        guard !isFolder(inner) else {
+            throw DeploymentError(.sourceUnreadable, "--packages takes a folder node_modules: name \(inner)")
+        }
+        return try files.addPackages(from: folder)
+    }
+
     /// The bytes of an archive.
     /// - Throws: `DeploymentError` with code `sourceUnreadable` when they are more than `archiveLimit`.
     public static func archive(from handle: FileHandle, named name: String) throws -> [UInt8] {

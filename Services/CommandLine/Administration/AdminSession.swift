@@ -125,6 +125,8 @@ struct AdminSession: Sendable {
     {
         let inspection = AppDefinition.inspect(files)
         guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
+        // What isn't sent, the server can't see.
+        for problem in files.problems { Progress.line(problem.description) }
         let choices: [(name: String, value: String?)] = [
             ("appId", files.choices.appId?.text), ("syncBy", files.choices.syncBy?.text),
         ]

@@ -101,4 +101,21 @@ struct AppCheckTests {
             #expect(run.status.isSuccess && run.output.contains("app mine"), "\(run.output)")
         }
     }
+
+    @Test func `packages that the app lacks are named, and are taken from a folder`() async throws {
+        try await withFolder { folder in
+            try "const x = require('x');\nexports = () => x;\n".write(
+                toFile: "\(folder)/functions/chatMessageChange.js", atomically: true, encoding: .utf8)
+            let without = try await check([folder])
+            #expect(without.output.contains("functions/chatMessageChange.js:1: warning"), "\(without.output)")
+            #expect(without.output.contains("--packages"))
+            let packages = "\(folder)/elsewhere/node_modules"
+            try FileManager.default.createDirectory(atPath: "\(packages)/x", withIntermediateDirectories: true)
+            try "1".write(toFile: "\(packages)/x/index.js", atomically: true, encoding: .utf8)
+            let with = try await check([folder, "--packages", packages])
+            #expect(with.status.isSuccess && !with.output.contains("warning"), "\(with.output)")
+            let outside = try await check([folder, "--packages", "\(folder)/elsewhere"])
+            #expect(outside.status == .exited(1) && outside.output.contains("name \(packages)"), "\(outside.output)")
+        }
+    }
 }

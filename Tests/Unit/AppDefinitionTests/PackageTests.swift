@@ -127,4 +127,83 @@ struct PackageTests {
         #expect(try warnings(source, packages: ["lodash", "@s/x"], listed: listed).first?.contains("(axios)") == true)
         #expect(try warnings(source, packages: ["lodash", "@s/x", "axios"], listed: listed) == [])
     }
+
+    @Test func `a missing package is named with the line that requires it, and with what takes it`() throws {
+        var files = AppFixture.files
+        files.texts["functions/greet.js"] = """
+            // require('left-out')
+            /* import 'left-out' */ const url = "http://a.example/"; // require('left-out')
+            import {
+              b,
+            } from "@scope/b/lib"; // the rest of it
+            exports = async () => `${require("axios")} ${/require('x')\\//} ${"require('text')"}`;
+            const again = require("axios"), later = import("later");
+            """
+        let problems = AppDefinition.inspect(files).problems.filter { $0.code == .featureNotServed }
+        #expect(
+            problems.map { "\($0.file):\($0.line ?? 0)" } == [
+                "functions/greet.js:5", "functions/greet.js:6", "functions/greet.js:7",
+            ], "\(problems)")
+        for (problem, name) in zip(problems, ["@scope/b", "axios", "later"]) {
+            #expect(problem.message.contains("npm install \(name)`") && problem.message.contains("--packages"))
+        }
+    }
+
+    @Test func `missing packages are taken from a folder, with what they need and nothing else`() throws {
+        let root = try folder([
+            "node_modules/axios/package.json":
+                #"{"dependencies": {"follow": "1", "form": "1", "gone": "1"}, "peerDependencies": {"peer": "1"}}"#,
+            "node_modules/axios/index.js": "axios", "node_modules/axios/README.md": "not a module",
+            "node_modules/axios/node_modules/form/package.json": #"{"dependencies": {"deep": "1"}}"#,
+            "node_modules/axios/node_modules/form/index.js": "nested",
+            "node_modules/form/index.js": "not the one that axios has",
+            "node_modules/follow/index.js": "follow", "node_modules/follow/package.json": "no JSON",
+            "node_modules/deep/package.json": #"{"dependencies": {"axios": "1"}, "optionalDependencies": {"no": "1"}}"#,
+            "node_modules/peer/index.js": "peer", "node_modules/@s/x/index.js": "x",
+            "node_modules/own/index.js": "not the app's", "node_modules/jest/index.js": "not needed",
+        ])
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try FileManager.default.createSymbolicLink(
+            atPath: root + "/node_modules/workspace", withDestinationPath: "/etc")
+        var files = AppFixture.files
+        files.texts["functions/greet.js"] = "const a = require('axios/lib'), o = require('own')\nexports = () => a"
+        files.texts["functions/package.json"] = #"{"dependencies": {"@s/x": "1"}, "devDependencies": {"jest": "1"}}"#
+        var collector = PackageCollector()
+        try collector.add("own/index.js", Array("own".utf8))
+        files.packages = collector.packages
+        files.otherFiles["functions/node_modules.zip"] = [1]
+        let taken = try files.addPackages(from: "\(root)/node_modules")
+        #expect(taken == ["@s/x", "axios", "deep", "follow", "peer"])
+        #expect(
+            Set(files.packages.texts.keys) == [
+                "own/index.js", "@s/x/index.js", "axios/package.json", "axios/index.js", "deep/package.json",
+                "axios/node_modules/form/package.json", "axios/node_modules/form/index.js", "follow/index.js",
+                "follow/package.json", "peer/index.js",
+            ])
+        #expect(files.packages.texts["own/index.js"] == "own")
+        let problems = AppDefinition.inspect(files).problems
+        #expect(problems.map(\.file) == ["\(root)/node_modules/axios/package.json"], "\(problems)")
+        #expect(problems.first?.message.contains("gone") == true)
+        // What is sent to a server has them in one place.
+        #expect(files.otherFiles.isEmpty)
+        let sent = files.original.map(\.path).filter { $0.contains("node_modules") }
+        #expect(Set(sent) == Set(files.packages.texts.keys.map { "functions/node_modules/\($0.text)" }))
+        // Nothing is missing any more.
+        #expect(try files.addPackages(from: "\(root)/node_modules") == [])
+    }
+
+    @Test func `packages of a folder are taken within the limits`() throws {
+        let large = String(repeating: " ", count: PackageCollector.totalLimit)
+        let root = try folder(["node_modules/axios/index.js": large])
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        var files = AppFixture.files
+        files.texts["functions/greet.js"] = "const a = require('axios')\nexports = () => a"
+        var within = files
+        #expect(try within.addPackages(from: "\(root)/node_modules") == ["axios"])
+        var collector = PackageCollector()
+        try collector.add("own/index.js", [32])
+        files.packages = collector.packages
+        let error = #expect(throws: AppDefinitionError.self) { try files.addPackages(from: "\(root)/node_modules") }
+        #expect(error?.problems.first?.code == .fileTooLarge)
+    }
 }
