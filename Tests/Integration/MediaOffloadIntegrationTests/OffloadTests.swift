@@ -69,6 +69,23 @@ extension MediaOffloadTests {
             #expect(try none.decode(String?.self) == [nil])
         }
 
+        @Test func `a job of an app that isn't deployed is dropped at once`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let place = ChangeEvent.Namespace(database: "RChat", collection: "ChatMessage")
+            let job = MediaJob(
+                app: "gone-\(UUID().uuidString)", kind: .offload, namespace: place, documentKey: "m",
+                partition: Partition(text: "s:p"), revision: Revision(epoch: 1, number: 1), path: "image.picture",
+                time: 0)
+            try await JobTable(client: fixture.engines.postgres).add([job])
+            try await fixture.engines.events.send(job)
+            // Eight attempts with growing pauses, as for a failure, would take longer.
+            try await eventually("the job is gone", within: .seconds(5)) {
+                try await fixture.engines.postgres.query(
+                    "select from partita.media_jobs where app = $1", [.text(job.app)]
+                ).isEmpty
+            }
+        }
+
         @Test func `while the object store is unavailable no photo is lost, and all are stored later`() async throws {
             let fixture = try await MediaFixture.shared()
             fixture.storage.state.withLock { $0.isAway = true }

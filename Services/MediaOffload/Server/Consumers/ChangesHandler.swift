@@ -15,13 +15,11 @@ struct ChangesHandler: ChangeHandler {
     let logger: Logger
 
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
+        // A new app's first photos are moved, too.
+        try await self.apps.refresh()
         var concerned = ConcernedCollections()
         for app in apps.map(\.text) {
-            guard let known = self.apps.app(app) else {
-                concerned.addEverything(of: app)
-                continue
-            }
-            for field in known.definition.media {
+            for field in self.apps.app(app)?.definition.media ?? [] {
                 concerned.add(app, database: field.namespace.database, collection: field.namespace.collection)
             }
         }
@@ -29,12 +27,11 @@ struct ChangesHandler: ChangeHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        // Events from a sweep are delivered without a call of `concern`.
+        try await apps.refresh()
         var jobs: [MediaJob] = []
         for event in events {
-            guard case .change(let change) = event.payload else { continue }
-            guard let app = apps.app(change.app) else {
-                throw MediaOffloadError(code: .unknownApp, message: "the app \(change.app) isn't loaded")
-            }
+            guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             for field in app.definition.media where field.namespace == change.namespace {
                 jobs += MediaJob.jobs(for: change, field)
             }
@@ -45,16 +42,12 @@ struct ChangesHandler: ChangeHandler {
         try await self.events.send(jobs).requireAll()
     }
 
-    /// A new app is loaded within seconds; an app that isn't loaded by then is no longer deployed.
+    /// Errors that arrive here mean that an engine is unavailable.
     func decide(
         _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
-    ) async -> FailureDecision {
-        guard let error = error as? MediaOffloadError, error.code == .unknownApp else { return .retry }
-        return attempts < 8 ? .retry : .deadLetter
-    }
+    ) async -> FailureDecision { .retry }
 
     func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
-        if letter.error is MediaOffloadError { return }
         logger.error("a change could not be read", metadata: ["error": "\(letter.error)"])
     }
 }

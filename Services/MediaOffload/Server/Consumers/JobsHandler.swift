@@ -17,10 +17,13 @@ struct JobsHandler: EventHandler {
         // Waiting here instead of failing the attempt keeps the log short in an outage. The wait is short, since a rebalance may
         // move the Kafka partitions.
         try await breaker.admit(patience: .seconds(3))
+        try await apps.refresh()
         var settled: Set<MediaPlace> = []
         for job in events.map(\.payload) where settled.insert(job.place).inserted {
             guard let fields = fields(of: job) else {
-                throw MediaOffloadError(code: .unknownApp, message: "the app \(job.app) isn't loaded")
+                MediaOffloadMetrics.droppedJobs.increment()
+                logger.debug("the app of a job isn't deployed", metadata: ["app": "\(job.app)"])
+                continue
             }
             // A field that is no longer a media field keeps its link, and the link keeps its bytes.
             guard let field = fields.first(where: { $0.field.hasSameBytes(as: job.path) }) else { continue }
@@ -29,7 +32,7 @@ struct JobsHandler: EventHandler {
         try await table.done(events.map(\.payload))
     }
 
-    /// The media fields of a job's document; `nil` when the app isn't loaded.
+    /// The media fields of a job's document; `nil` when the app isn't deployed.
     private func fields(of job: MediaJob) -> [MediaField]? {
         apps.app(job.app)?.definition.media.filter { $0.namespace == job.namespace }
     }
@@ -40,7 +43,7 @@ struct JobsHandler: EventHandler {
         // The call that failed has logged why.
         case let error as ObjectStorageError where error.code == .leftAlone: .wait
         case is ObjectStorageError: .retry
-        case let error as MediaOffloadError: error.code == .superseded || attempts < 8 ? .retry : .deadLetter
+        case is MediaOffloadError: .retry
         case let error as DocumentStoreError where error.isRetriable || error.code == .unavailable: .retry
         case _ where TransientErrors.contains(error): .retry
         default: attempts < 5 ? .retry : .deadLetter
@@ -54,16 +57,12 @@ struct JobsHandler: EventHandler {
         guard let job = letter.event?.payload else {
             return logger.error("a job can't be read", metadata: ["error": "\(letter.error)"])
         }
-        if letter.error is MediaOffloadError {
-            logger.notice("the app of a job isn't deployed", metadata: ["app": "\(job.app)"])
-        } else {
-            logger.error(
-                "a job can't be done, the binary stays in its document",
-                metadata: [
-                    "app": "\(job.app)", "document": "\(job.subject)", "media.field": "\(job.path)",
-                    "error": "\(letter.error)",
-                ])
-        }
+        logger.error(
+            "a job can't be done, the binary stays in its document",
+            metadata: [
+                "app": "\(job.app)", "document": "\(job.subject)", "media.field": "\(job.path)",
+                "error": "\(letter.error)",
+            ])
         try await table.done([job])
     }
 }
