@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentSchema
+import Foundation
 import QueryLanguage
 
 /// Which documents a partial or sparse index has, as SQL without parameters. A `jsonpath` in lax mode leads through arrays, as
@@ -80,6 +81,11 @@ struct IndexPredicate: Sendable {
             return "(document @? \(literal("\(place) ? (@ == null)")) or not document @? \(literal(place)))"
         case .date(let milliseconds):
             return "document @? \(literal("\(place).\"$date\" ? (@ \(sign) \(milliseconds))"))"
+        case .binary(let binary) where sign == "==":
+            let base64 = Data(binary.bytes).base64EncodedString()
+            let subtype = String(binary.subtype, radix: 16)
+            let tests = "@.base64 == \"\(base64)\" && @.subType == \"\(subtype.count == 1 ? "0" : "")\(subtype)\""
+            return "document @? \(literal("\(place).\"$binary\" ? (\(tests))"))"
         case .objectId(let id): return "document @? \(literal("\(place).\"$oid\" ? (@ \(sign) \"\(id)\")"))"
         default: throw IndexModel.unsupported("a partialFilterExpression with a value of this type")
         }

@@ -31,38 +31,10 @@ extension SearchCompiler {
     }
 
     /// The path of an operator on values, or several.
-    private mutating func paths(_ options: Document, of name: String) throws(DocumentStoreError) -> [String] {
+    mutating func paths(_ options: Document, of name: String) throws(DocumentStoreError) -> [String] {
         let path = try path(options["path"], of: name)
         guard let paths = path.paths else { throw SearchError.unsupported("\(name) with a wildcard path") }
         return paths
-    }
-
-    /// `near`: the nearer a number or date is to the origin, the higher its score: `pivot / (pivot + distance)`.
-    mutating func near(_ options: Document) throws(DocumentStoreError) -> Part {
-        guard let pivot = options["pivot"]?.doubleValue, pivot > 0, pivot.isFinite, let origin = options["origin"]
-        else { throw SearchError.wrong("\"near\" needs a path, an origin and a positive pivot") }
-        let center: Double
-        switch origin {
-        case .date(let milliseconds): center = Double(milliseconds)
-        case .int32, .int64, .double, .decimal128:
-            guard let number = origin.doubleValue, number.isFinite else {
-                throw SearchError.wrong("\"near.origin\" must be finite")
-            }
-            center = number
-        default: throw SearchError.unsupported("near with an origin that is no number and no date")
-        }
-        let isDate = if case .date = origin { true } else { false }
-        var parts: [Part] = []
-        for path in try paths(options, of: "near") {
-            let place = "$" + IndexPredicate.steps(Path(path)) + (isDate ? ".\"$date\"" : "")
-            let found = FilterTranslation.literal(place + " ? (@.type() == \"number\")")
-            let value = "jsonb_path_query_first(document, \(found)::jsonpath)::float8"
-            parts.append(
-                Part(
-                    condition: "\(value) is not null",
-                    score: "\(pivot)::float8 / (\(pivot)::float8 + abs(\(value) - (\(center))::float8))"))
-        }
-        return parts.count == 1 ? parts[0] : Self.any(parts)
     }
 
     mutating func compound(_ options: Document) throws(DocumentStoreError) -> Part {

@@ -127,8 +127,9 @@ struct SearchCompiler {
                 throw SearchError.wrong("\"\(name).score.boost.undefined\" must be finite")
             }
             depend(on: path)
+            let number = Self.number("$" + IndexPredicate.steps(Path(path)))
             return Part(
-                condition: part.condition, score: "(\(part.score)) * coalesce(\(Self.number(path)), \(undefined))")
+                condition: part.condition, score: "(\(part.score)) * coalesce(\(number), \(undefined))")
         case "constant":
             guard let number = field.value["value"]?.doubleValue, number >= 0, number.isFinite else {
                 throw SearchError.wrong("\"\(name).score.constant.value\" must be a number")
@@ -136,12 +137,6 @@ struct SearchCompiler {
             return Part(condition: part.condition, score: "\(number)")
         default: throw SearchError.unsupported("\(name).score.\(field.key)")
         }
-    }
-
-    /// The number at a path, as SQL.
-    private static func number(_ path: String) -> String {
-        let place = FilterTranslation.literal("$" + IndexPredicate.steps(Path(path)) + " ? (@.type() == \"number\")")
-        return "jsonb_path_query_first(document, \(place)::jsonpath)::float8"
     }
 
     static func queries(_ options: Document, of name: String) throws(DocumentStoreError) -> [String] {

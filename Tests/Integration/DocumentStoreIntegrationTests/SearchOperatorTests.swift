@@ -200,6 +200,41 @@ import Testing
         ])
     }
 
+    @Test func `near finds places, the nearest first, and equals and in find values of each type`() async throws {
+        try await StoreFixture.with { fixture in
+            let ports = fixture.store.collection("Port", database: "RChat", app: StoreFixture.app)
+            let id = Value.binary(Binary(Array(0..<16), subtype: 4))
+            func point(_ longitude: Double, _ latitude: Double) -> Value {
+                ["type": "Point", "coordinates": [.double(longitude), .double(latitude)]]
+            }
+            try await ports.insertMany([
+                ["_id": "1", "at": point(10, 54), "uuid": id, "ok": true],
+                ["_id": "2", "at": point(8, 53.5), "ok": false],
+                ["_id": "3", "at": ["type": "Point", "coordinates": ["x", "y"]]], ["_id": "4", "at": [8.5, 53.5]],
+                ["_id": "5", "at": point(179.5, 0), "uuid": .null],
+            ])
+            for (search, expected) in [
+                (["near": ["path": "at", "origin": point(8.5, 53.5), "pivot": 1000]], ["2", "1", "5"]),
+                (["equals": ["path": "uuid", "value": id]], ["1"]), (["in": ["path": "uuid", "value": [id]]], ["1"]),
+                (["equals": ["path": "ok", "value": false]], ["2"]),
+            ] as [(Document, [String])] {
+                let found = try await ports.aggregate([["$search": .document(search)]])
+                #expect(found.compactMap { $0["_id"]?.stringValue } == expected, "\(search)")
+            }
+            let scores = try await ports.aggregate([
+                ["$search": ["near": ["path": "at", "origin": point(-179.5, 0), "pivot": 111_195]]],
+                ["$limit": 1], ["$project": ["score": ["$meta": "searchScore"]]],
+            ])
+            // A degree of the equator is as far as the pivot, so the score is a half.
+            #expect(abs((scores[0]["score"]?.doubleValue ?? 0) - 0.5) < 0.001, "\(scores)")
+        }
+        try await refused([
+            (["near": ["path": "at", "origin": ["type": "Polygon"], "pivot": 1]], 8, "point"),
+            (["near": ["path": "at", "origin": "here", "pivot": 1]], 115, "origin"),
+            (["in": ["path": "a", "value": []]], 115, "in at"),
+        ])
+    }
+
     @Test func `what the new operators found is highlighted`() async throws {
         try await StoreFixture.with { fixture in
             let films = fixture.store.collection("Film", database: "RChat", app: StoreFixture.app)
