@@ -81,6 +81,22 @@ import Testing
         }
     }
 
+    @Test func `a dump with an index of places is imported, with a warning and the same status each time`() async throws
+    {
+        try await DumpFixture.with { fixture in
+            _ = try fixture.dump(try DumpFixture.documents(3), as: "items")
+            let metadata = #"{"indexes": [{"v": 2, "key": {"at": "2dsphere"}, "name": "at_2dsphere"}]}"#
+            try Data(metadata.utf8).write(
+                to: URL(fileURLWithPath: "\(fixture.folder)/in/Shop/items.metadata.json"))
+            try await fixture.deploy()
+            for said in ["warning: index at_2dsphere: it is only recorded", "already imported"] {
+                #expect(await (try fixture.start()).wait() == .exited(0))
+                let output = try String(contentsOfFile: "\(fixture.folder)/output", encoding: .utf8)
+                #expect(output.contains(said), "\(output)")
+            }
+        }
+    }
+
     /// The peak memory of a process so far.
     private static func peakKilobytes(_ id: Int32) -> Int {
         guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8) else { return 0 }
