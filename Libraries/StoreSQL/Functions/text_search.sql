@@ -79,15 +79,19 @@ language sql immutable parallel safe as $$
     select v #>> '{}' from unnest(paths) p, lateral jsonb_path_query(document, p) v where jsonb_typeof(v) = 'string'
 $$;
 
--- The words of a document's texts at some paths, unstemmed, in lower case and without accents.
+-- The words of a document's texts at some paths, unstemmed, in lower case and without accents. Of a long text, and of all texts
+-- together, only as much as a tsvector can hold: a document that has more must not make each search of the collection fail.
 create or replace function partita.search_vector(document jsonb, paths jsonpath[]) returns tsvector
 language plpgsql immutable parallel safe as $$
 declare
     words tsvector := '';
+    part tsvector;
     found text;
 begin
     for found in select partita.search_texts(document, paths) loop
-        words := words || to_tsvector('pg_catalog.simple'::regconfig, partita.folded(found));
+        part := to_tsvector('pg_catalog.simple'::regconfig, partita.folded(left(found, 200000)));
+        exit when pg_column_size(words) + pg_column_size(part) > 1000000;
+        words := words || part;
     end loop;
     return words;
 end $$;

@@ -215,6 +215,24 @@ import Testing
         }
     }
 
+    @Test func `a document with more words than can be searched doesn't make searches fail`() async throws {
+        try await with { recipes in
+            let words = (0..<250_000).map { "word\($0)" }.joined(separator: " ")
+            try await recipes.insertMany([
+                ["_id": "long", "text": .string(words)],
+                [
+                    "_id": "many",
+                    "text": .array((0..<20).map { .string(String(words.dropFirst($0 * 90_000).prefix(90_000))) }),
+                ],
+            ])
+            for (word, expected) in [("coffee", ["1", "2"]), ("word7", ["long", "many"]), ("word249999", [])] {
+                let search: Value = ["text": ["query": .string(word), "path": "text"]]
+                let found = ids(try await recipes.aggregate([["$search": search], ["$project": ["_id": 1]]]))
+                #expect(found.sorted() == expected, "\(word)")
+            }
+        }
+    }
+
     @Test func `what search doesn't support is refused by name`() async throws {
         try await with { recipes in
             for (search, code, word) in [
