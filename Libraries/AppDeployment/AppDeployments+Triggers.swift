@@ -1,6 +1,7 @@
 import AppDefinition
 import AppRegistry
 import DocumentModel
+import Foundation
 
 extension AppDeployments {
     /// A trigger of a deployed app, as operators see it.
@@ -11,29 +12,41 @@ extension AppDeployments {
         public let function: String
         /// The dead letters that weren't replayed.
         public let deadLetters: Int64
+        /// When a scheduled trigger runs next, in milliseconds since 1970; `nil` for other triggers, and for one that doesn't run.
+        public let nextRun: Int64?
+        /// How many events wait for the end of a pause; `nil` for a trigger that isn't paused.
+        public let missedEvents: Int64?
     }
 
     /// The triggers of a deployed app, in the order of its definition.
     /// - Throws: `DeploymentError` with code `appUnknown`.
     public func triggers(of app: String) async throws -> [TriggerState] {
         let deployed = try await deployed(app)
-        let rows =
-            try await hasTable("trigger_failures")
-            ? try await client.query(
-                """
-                select trigger, count(*) from partita.trigger_failures
-                where app = $1 and replayed_at is null group by trigger
-                """, [.text(app)]
-            ).decode((String, Int64).self) : []
-        let failures = Dictionary(rows.map { (ExactText($0.0), $0.1) }, uniquingKeysWith: +)
+        let failures = try await counts("trigger_failures", of: app, "and replayed_at is null")
+        let missed = try await counts("trigger_missed_events", of: app)
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
         return deployed.definition.triggers.map { trigger in
             let pause = deployed.pause(of: trigger.name)
+            var next: Int64?
+            if case .schedule(let schedule) = trigger.event, !trigger.isDisabled, pause == nil {
+                next = schedule.cron.next(after: now)
+            }
             return TriggerState(
                 name: trigger.name,
                 state: trigger.isDisabled
                     ? "disabled" : pause.map { $0.isResuming ? "catching up" : "paused by \($0.by)" } ?? "enabled",
-                function: trigger.functionName, deadLetters: failures[ExactText(trigger.name)] ?? 0)
+                function: trigger.functionName, deadLetters: failures[ExactText(trigger.name)] ?? 0, nextRun: next,
+                missedEvents: pause.map { _ in missed[ExactText(trigger.name)] ?? 0 })
         }
+    }
+
+    /// How many rows of a table each trigger of an app has. The services create the tables at their first start.
+    private func counts(_ table: String, of app: String, _ condition: String = "") async throws -> [ExactText: Int64] {
+        guard try await hasTable(table) else { return [:] }
+        let rows = try await client.query(
+            "select trigger, count(*) from partita.\(table) where app = $1 \(condition) group by trigger", [.text(app)]
+        ).decode((String, Int64).self)
+        return Dictionary(rows.map { (ExactText($0.0), $0.1) }, uniquingKeysWith: +)
     }
 
     /// Pauses a trigger of an app: it no longer runs, after at most some seconds. Deployments don't end the pause.

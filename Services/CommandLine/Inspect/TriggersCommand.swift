@@ -4,7 +4,9 @@ import DocumentModel
 /// `partita triggers`: their state, dead letters, replay.
 enum TriggersCommand {
     static let command = Command(
-        name: "triggers", summary: "Show an app's triggers and their dead letters, and replay or discard one",
+        name: "triggers",
+        summary:
+            "Show an app's triggers, their next runs, missed events and dead letters, and replay or discard a dead letter",
         options: [
             Command.appOption,
             .init("failures", "list the dead letters"),
@@ -40,10 +42,13 @@ enum TriggersCommand {
         let list = try await session.document(AdminCall(.listTriggers, ["app": app]))
         for trigger in (list["triggers"]?.arrayValue ?? []).compactMap(\.documentValue) {
             func text(_ name: String) -> String { trigger[name]?.stringValue ?? "" }
-            Output.row(
-                trigger, isJSON: isJSON,
-                "\(text("trigger"))  \(text("state"))  runs \(text("function"))  \(trigger["deadLetters"]?.int64Value ?? 0) dead letters"
-            )
+            let parts = [
+                text("trigger"), text("state"), "runs \(text("function"))",
+                "\(trigger["deadLetters"]?.int64Value ?? 0) dead letters",
+                trigger["nextRun"]?.dateValue.map { "next run \(ISODate.text($0))" },
+                trigger["missedEvents"]?.int64Value.map { "\($0) missed events" },
+            ]
+            Output.row(trigger, isJSON: isJSON, parts.compactMap(\.self).joined(separator: "  "))
         }
     }
 

@@ -392,4 +392,38 @@ struct DeploymentTests {
             #expect(try await world.registry.version(nil, of: "life").files.otherFiles == ["functions/README.md": [1]])
         }
     }
+
+    @Test func `a trigger's state has its next run, or what it misses during a pause`() async throws {
+        try await Self.with { world in
+            let trigger = #""function_name": "f", "config""#
+            _ = try await world.deployments.deploy(
+                Self.files(more: [
+                    "functions/config.json": #"[{"name": "f"}]"#, "functions/f.js": "exports = () => 1;",
+                    "triggers/s.json": #"{"name": "s", "type": "SCHEDULED", \#(trigger): {"schedule": "*/5 * * * *"}}"#,
+                    "triggers/off.json":
+                        #"{"name": "off", "type": "SCHEDULED", "disabled": true, \#(trigger): {"schedule": "0 3 * * *"}}"#,
+                    "triggers/u.json":
+                        #"{"name": "u", "type": "AUTHENTICATION", \#(trigger): {"operation_type": "LOGIN"}}"#,
+                ]))
+            func states() async throws -> [ExactText: AppDeployments.TriggerState] {
+                let states = try await world.deployments.triggers(of: "life")
+                return Dictionary(states.map { (ExactText($0.name), $0) }) { first, _ in first }
+            }
+            // The service of triggers hasn't started yet.
+            let before = try await states()
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            let next = try #require(before["s"]?.nextRun)
+            #expect(next % 300_000 == 0 && (now - 60_000...now + 300_000).contains(next))
+            #expect(before["off"]?.nextRun == nil && before["u"]?.nextRun == nil && before["u"]?.missedEvents == nil)
+            _ = try await world.client.query(
+                "create table partita.trigger_missed_events (app text, trigger text, place bigint)")
+            _ = try await world.client.query(
+                "insert into partita.trigger_missed_events values ('life', 'u', 1), ('life', 'u', 2), ('other', 'u', 3)"
+            )
+            for name in ["s", "u"] { try await world.deployments.pauseTrigger(name, of: "life") }
+            let paused = try await states()
+            #expect(paused["u"]?.missedEvents == 2 && paused["s"]?.missedEvents == 0)
+            #expect(paused["s"]?.nextRun == nil)
+        }
+    }
 }

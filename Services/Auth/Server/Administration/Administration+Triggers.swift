@@ -13,10 +13,13 @@ extension Administration {
             return AdminAnswer([
                 "triggers": .array(
                     triggers.map {
-                        [
+                        var trigger: Document = [
                             "trigger": .string($0.name), "state": .string($0.state), "function": .string($0.function),
                             "deadLetters": .int64($0.deadLetters),
                         ]
+                        trigger["nextRun"] = $0.nextRun.map(Value.date)
+                        trigger["missedEvents"] = $0.missedEvents.map(Value.int64)
+                        return .document(trigger)
                     })
             ])
         }
