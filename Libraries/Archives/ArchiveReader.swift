@@ -36,6 +36,8 @@ public struct ArchiveReader: Sendable {
         public var malformed: [MalformedPath] = []
         /// The paths of pipes and devices that would be wanted, if they were files.
         public var special: [String] = []
+        /// The paths of files that are wanted, and that have more bytes than the limit for one.
+        public var large: [String] = []
     }
 
     /// How much of an archive is read.
@@ -64,13 +66,16 @@ public struct ArchiveReader: Sendable {
     /// The regular files of an archive in memory that are wanted, in its order. Blocks, for as long as unpacking takes.
     ///
     /// - Parameter isWanted: called with each file's path; for links also with a `/` at its end, since a link may stand for a folder.
-    /// - Throws: `ArchiveError`, also for a wanted file whose path isn't UTF-8.
+    /// - Throws: `ArchiveError`, also for a wanted file whose path isn't UTF-8, or that is larger than the limit for one.
     public func files(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        try Self.files(of: try contents(of: archive, where: isWanted))
+        try files(of: try contents(of: archive, where: isWanted))
     }
 
-    private static func files(of contents: Contents) throws(ArchiveError) -> [File] {
-        if let name = contents.malformed.first { throw notText(name.shown) }
+    private func files(of contents: Contents) throws(ArchiveError) -> [File] {
+        if let name = contents.malformed.first { throw Self.notText(name.shown) }
+        if let path = contents.large.first {
+            throw ArchiveError(.tooLarge, "\(path) has more than \(limits.fileBytes) bytes, the limit")
+        }
         return contents.files
     }
 
@@ -92,7 +97,7 @@ public struct ArchiveReader: Sendable {
 
     /// The same for an archive in a file.
     public func files(at path: String, where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        try Self.files(
+        try files(
             of: try contents(isWanted, end: { Self.end(of: path, $0) }) {
                 archive_read_open_filename($0, path, 64 << 10)
             })
@@ -191,7 +196,12 @@ public struct ArchiveReader: Sendable {
                 if isTar() { try skip(handle, &unpacked) }
                 continue
             }
-            let bytes = try bytes(handle, path)
+            guard let bytes = try bytes(handle) else {
+                contents.large.append(path)
+                unpacked += limits.fileBytes
+                if isTar() { try skip(handle, &unpacked) }
+                continue
+            }
             total += bytes.count
             unpacked += bytes.count
             guard total <= limits.totalBytes, unpacked <= limits.unpackedBytes else {
@@ -211,7 +221,8 @@ public struct ArchiveReader: Sendable {
         }
     }
 
-    private func bytes(_ handle: OpaquePointer, _ path: String) throws(ArchiveError) -> [UInt8] {
+    /// - Returns: `nil` for a file that is larger than the limit for one.
+    private func bytes(_ handle: OpaquePointer) throws(ArchiveError) -> [UInt8]? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -219,9 +230,7 @@ public struct ArchiveReader: Sendable {
             guard count >= 0 else { throw Self.failure(handle) }
             if count == 0 { return bytes }
             bytes += chunk[..<count]
-            guard bytes.count <= limits.fileBytes else {
-                throw ArchiveError(.tooLarge, "\(path) has more than \(limits.fileBytes) bytes, the limit")
-            }
+            if bytes.count > limits.fileBytes { return nil }
         }
     }
 

@@ -87,12 +87,13 @@ extension AppFiles {
     ///   - malformed: paths of the archive that aren't UTF-8: as people see them, and with the bytes that are no text replaced.
     ///   - long: paths of the archive that are too long to be looked at.
     ///   - special: paths of the archive's pipes and devices.
+    ///   - large: paths of files that weren't read, since they have more than `Hosting.fileLimit` bytes.
     ///   - root: the app's folder, as `root(inArchive:name:)` returns it.
     /// - Throws: as `init(folder:)`.
     public init(
         archived files: [ArchivedFile], links: [(path: String, target: String)] = [],
         malformed: [(shown: String, repaired: String)] = [], long: [String] = [], special: [String] = [],
-        in root: String
+        large: [String] = [], in root: String
     ) throws(AppDefinitionError) {
         var collector = AppFileCollector()
         var paths: Set<ExactText> = []
@@ -130,6 +131,23 @@ extension AppFiles {
                 DefinitionProblem(
                     .fileUnreadable, file: path,
                     "its path has more than the \(Self.pathLimit) bytes that are read in archives: shorten it"))
+        }
+        for path in large {
+            guard let path = Self.path(path, inside: root) else { continue }
+            if AppPaths.isRead(path) {
+                collector.report(
+                    DefinitionProblem(
+                        .fileTooLarge, file: path, "it has more than \(AppFiles.fileLimit) bytes, the limit: divide it")
+                )
+            } else if Hosting.path(ofFile: path) != nil {
+                collector.report(.hostedTooLarge(path))
+            } else if AppPaths.isKept(path) {
+                collector.report(
+                    DefinitionProblem(
+                        .fileNotKept, severity: .warning, file: path,
+                        "it has more than \(Hosting.fileLimit) bytes, and isn't kept: `partita app export` won't have it; move it out of the app"
+                    ))
+            }
         }
         let others = Self.otherRoots(inArchive: files.map(\.path), besides: root)
         if let other = others.first {

@@ -41,6 +41,9 @@ extension AppFiles {
 
     /// Keeps a file that isn't part of the definition.
     mutating func keep(_ path: String, size: Int, read: () -> [UInt8]?) {
+        if size > Hosting.fileLimit, Hosting.path(ofFile: path) != nil {
+            return problems.append(.hostedTooLarge(path))
+        }
         guard otherFiles.count < Self.otherCountLimit, otherBytes + size <= Self.otherTotalLimit else {
             if refusedHosted == nil, Hosting.path(ofFile: path) != nil { refusedHosted = ExactText(path) }
             if !problems.contains(where: { $0.code == .fileNotKept }) {

@@ -44,3 +44,13 @@ public struct Hosting: Sendable {
         return isHidden || path.isEmpty ? nil : path
     }
 }
+
+extension DefinitionProblem {
+    /// A hosted file that is passed over, so that the rest of the app can be served.
+    static func hostedTooLarge(_ path: String) -> DefinitionProblem {
+        DefinitionProblem(
+            .fileTooLarge, severity: .warning, file: path,
+            "it has more than \(Hosting.fileLimit) bytes, the limit for a hosted file: it isn't served, and `partita app export` won't have it; put it into an object store, and have pages link to it there"
+        )
+    }
+}

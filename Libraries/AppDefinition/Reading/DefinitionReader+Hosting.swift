@@ -82,7 +82,8 @@ extension DefinitionReader {
             if !files.otherFiles.isEmpty, files.otherFiles[Hosting.folder + plain] == nil {
                 entry.problem(
                     .fileMissing, severity: .warning, at: "path",
-                    "there is no file \(Hosting.folder)\(plain), so what is said of it has no effect")
+                    "there is no file \(Hosting.folder)\(plain), so what is said of it has no effect: add the file, or remove the entry"
+                )
             }
         }
     }
@@ -105,13 +106,6 @@ extension DefinitionReader {
     }
 
     private func checkHosted(_ hosting: Hosting, _ settings: ConfigNode) {
-        for (file, bytes) in files.otherFiles.sorted(by: { $0.key < $1.key })
-        where bytes.count > Hosting.fileLimit && Hosting.path(ofFile: file.text) != nil {
-            log.add(
-                .fileTooLarge, file: file.text,
-                "it has \(bytes.count) bytes; the limit for a hosted file is \(Hosting.fileLimit): serve it from an object store, and remove it here"
-            )
-        }
         if let file = files.refusedHosted {
             log.add(
                 .fileTooLarge, file: file.text,
@@ -121,7 +115,8 @@ extension DefinitionReader {
         if let path = hosting.errorPath, files.otherFiles[Hosting.folder + path.text] == nil {
             settings.problem(
                 .fileMissing, severity: .warning, at: "default_error_path",
-                "there is no file \(Hosting.folder)\(path): requests for which there is no file get 404 without a page")
+                "there is no file \(Hosting.folder)\(path): requests for which there is no file get 404 without a page; add the file, or correct the name"
+            )
         }
     }
 }

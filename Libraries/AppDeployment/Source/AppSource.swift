@@ -10,6 +10,10 @@ public enum AppSource {
     private static let limits = ArchiveReader.Limits(
         entries: 100_000, fileBytes: archiveLimit, totalBytes: AppFiles.totalLimit + AppFiles.otherTotalLimit,
         unpackedBytes: 1 << 30)
+    /// A larger file isn't part of an app, which is said of it by name.
+    private static let appLimits = ArchiveReader.Limits(
+        entries: limits.entries, fileBytes: Hosting.fileLimit, totalBytes: limits.totalBytes,
+        unpackedBytes: limits.unpackedBytes)
 
     /// Reads an app from a folder or an archive.
     /// - Parameters:
@@ -86,7 +90,7 @@ public enum AppSource {
     ) throws -> AppFiles {
         do {
             var long: [String] = []
-            let found = try ArchiveReader(limits: limits).contents(of: bytes) { path in
+            let found = try ArchiveReader(limits: appLimits).contents(of: bytes) { path in
                 // With a `/`, it is a link's that was asked for without one.
                 if AppFiles.isTooLong(archived: path), !path.hasSuffix("/") { long.append(path) }
                 return AppFiles.mayKeep(archived: path)
@@ -96,8 +100,8 @@ public enum AppSource {
             var files = try AppFiles(
                 archived: found.files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) },
                 links: found.links.map { ($0.path, $0.target) },
-                malformed: found.malformed.map { ($0.shown, $0.repaired) }, long: long, special: found.special, in: root
-            )
+                malformed: found.malformed.map { ($0.shown, $0.repaired) }, long: long, special: found.special,
+                large: found.large, in: root)
             try PackageFolder.addPackages(ofArchive: bytes, root: root, to: &files)
             files.choices = choices
             return files

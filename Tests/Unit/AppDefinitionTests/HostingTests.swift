@@ -94,13 +94,30 @@ struct HostingTests {
         #expect(problem.message.contains("hosting/files/404.html"))
     }
 
-    @Test func `a file above the limit is refused by its name, where hosting is enabled`() throws {
-        let large = [UInt8](repeating: 0, count: Hosting.fileLimit + 1)
-        let problem = try #require(inspect(#"{"enabled": true}"#, files: ["film.mp4": large]).problems.first)
-        #expect(problem.code == .fileTooLarge && problem.severity == .error)
-        #expect(problem.file == "hosting/files/film.mp4" && problem.message.contains("\(Hosting.fileLimit)"))
-        #expect(inspect(#"{"enabled": false}"#, files: ["film.mp4": large]).problems.isEmpty)
-        #expect(inspect(#"{"enabled": true}"#, files: ["film.mp4": large.dropLast()]).problems.isEmpty)
+    @Test func `a file above the limit is passed over by its name, and the rest is deployed`() throws {
+        let texts = AppFixture.files.texts.map { AppFiles.ArchivedFile(path: $0.key.text, bytes: Array($0.value.utf8)) }
+        let settings = AppFiles.ArchivedFile(path: "hosting/config.json", bytes: Array(#"{"enabled": true}"#.utf8))
+        func files(_ count: Int, large: [String] = []) throws -> AppFiles {
+            let film = [UInt8](repeating: 0, count: count)
+            return try AppFiles(
+                archived: texts + [
+                    settings, .init(path: "hosting/files/film.mp4", bytes: film),
+                    .init(path: "hosting/files/index.html", bytes: [1]),
+                ], large: large, in: "")
+        }
+        let inspection = AppDefinition.inspect(
+            try files(Hosting.fileLimit + 1, large: ["hosting/files/other.mp4", "functions/node_modules.zip"]))
+        #expect(inspection.isDeployable)
+        #expect(
+            inspection.problems.map { "\($0.file) \($0.code.rawValue)" } == [
+                "functions/node_modules.zip file-not-kept", "hosting/files/film.mp4 file-too-large",
+                "hosting/files/other.mp4 file-too-large",
+            ], "\(inspection.problems)")
+        #expect(inspection.problems.dropFirst().allSatisfy { $0.message.contains("\(Hosting.fileLimit)") })
+        #expect(inspection.definition.files.otherFiles.keys.sorted() == ["hosting/files/index.html"])
+        #expect(AppDefinition.inspect(try files(Hosting.fileLimit)).problems.isEmpty)
+        let refused = AppDefinition.inspect(try files(1, large: ["triggers/nightly.json"]))
+        #expect(!refused.isDeployable)
     }
 
     @Test func `files that together exceed the limit are refused by name`() throws {
