@@ -32,6 +32,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case functionMissing = "function-missing"
         case functionSyntax = "function-syntax"
         case functionNotExported = "function-not-exported"
+        /// A source that is too large to be searched for what isn't served.
+        case functionNotChecked = "function-not-checked"
         case serviceUnknown = "service-unknown"
         /// A service without rules, which functions that run as a user can't call.
         case serviceWithoutRules = "service-without-rules"

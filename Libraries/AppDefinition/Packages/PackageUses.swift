@@ -9,7 +9,9 @@ struct PackageUses {
 
     /// The packages that the app names and doesn't have, sorted.
     static func missing(_ definition: AppDefinition) -> [String] {
-        var names = Set(texts: missingOfList(definition))
+        // What is wrong with the list is reported where problems are.
+        let listed = definition.files[list].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
+        var names = Set(texts: missing(ofList: listed, definition.files.packages))
         for function in definition.functions {
             for (name, _) in FunctionSource.requiredPackages(function.source) {
                 if let package = missingPackage(of: name, definition.files.packages) { names.insert(package) }
@@ -19,7 +21,7 @@ struct PackageUses {
     }
 
     func report() {
-        let missing = Self.missingOfList(definition)
+        let missing = Self.missing(ofList: log.value(Self.list, severity: .warning), definition.files.packages)
         if !missing.isEmpty {
             warn(
                 Self.list, pointer: "/dependencies",
@@ -55,10 +57,8 @@ struct PackageUses {
         return package.startsWithBytes(of: ".") || packages.contains(package) ? nil : package
     }
 
-    private static func missingOfList(_ definition: AppDefinition) -> [String] {
-        // What is wrong with it is reported by the list's own reader, npm.
-        let listed = definition.files[list].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
-        return PackageNeeds.names(listed?["dependencies"]).filter { !definition.files.packages.contains($0) }.sorted()
+    private static func missing(ofList list: Value?, _ packages: AppPackages) -> [String] {
+        PackageNeeds.names(list?["dependencies"]).filter { !packages.contains($0) }.sorted()
     }
 
     private func warn(_ file: String, pointer: String = "", line: Int? = nil, _ message: String) {

@@ -36,13 +36,17 @@ enum FunctionSource {
         return found
     }
 
-    /// The services that are used with a literal name outside of comments that begin a line, with the lines, counted from 1.
+    /// The services that are used by a literal name, or by a variable that is assigned one, with the lines, counted from 1.
     static func usedServices(_ source: String) -> [(name: String, line: Int)] {
         guard source.containsBytes(of: "services") else { return [] }
-        return numberedLines(source).filter { $0.line.containsBytes(of: "services") }.flatMap { line, number in
-            line.matches(of: /(?:^|[^A-Za-z0-9_$])services\s*\.\s*get\s*\(\s*["'`]([^"'`$]+)["'`]\s*\)/).map {
-                (String($0.1), number)
-            }
+        let script = ScriptTokens(ScriptText(source))
+        return script.tokens.indices.compactMap { index in
+            guard script.has("services", at: index), let get = script.member(after: index), script.has("get", at: get),
+                script.has("(", at: get + 1)
+            else { return nil }
+            let isVariable = script.has(")", at: get + 3)
+            let name = isVariable ? script.literal(of: get + 2) : script.literal(at: get + 2)
+            return name.map { ($0, script.line(index)) }
         }
     }
 

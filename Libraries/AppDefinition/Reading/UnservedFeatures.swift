@@ -24,6 +24,7 @@ struct UnservedFeatures {
         reportFolders()
         OverlookedParts(definition, log: log).report()
         UsedServices(definition, log: log).report()
+        UnservedCalls(definition: definition, log: log).report()
         SecretsInClear(definition, log: log).report()
         if files["secrets.json"] != nil {
             warn(

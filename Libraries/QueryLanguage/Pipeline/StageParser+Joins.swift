@@ -2,7 +2,7 @@ import DocumentModel
 
 /// Stages that read other collections or run pipelines of their own.
 extension StageParser {
-    private static let known: Set<String> = [
+    static let unserved: Set<String> = [
         "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$indexStats",
         "$listLocalSessions",
         "$listSessions", "$planCacheStats", "$querySettings", "$rankFusion", "$scoreFusion", "$vectorSearch",
@@ -21,7 +21,7 @@ extension StageParser {
         case "$geoNear": return .geoNear(try geoNear(value))
         case "$densify": return .densify(try densify(value))
         default:
-            if Self.known.contains(name) { throw .notSupported(name) }
+            if Self.unserved.contains(name) { throw .notSupported(name) }
             throw QueryError(code: 40324, message: "Unrecognized pipeline stage name: '\(name)'")
         }
     }
