@@ -113,7 +113,7 @@ extension AppDefinition {
         DefinitionCheck(log: log, syntaxCheck: syntaxCheck).check(&definition)
         UnservedFeatures(definition, log: log).report()
         UnreadFiles(definition: definition, log: log, read: read).report()
-        log.noteMisspellings()
+        log.noteUnread()
         return Inspection(definition: definition, problems: log.sorted)
     }
 }

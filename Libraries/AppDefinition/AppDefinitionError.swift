@@ -32,6 +32,7 @@ public struct AppDefinitionError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String {
-        ([message] + problems.map(\.description)).joined(separator: "\n")
+        ([message] + problems.map(\.description) + DefinitionProblem.remedies(problems).map { "what to do about \($0)" })
+            .joined(separator: "\n")
     }
 }

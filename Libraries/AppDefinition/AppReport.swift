@@ -9,7 +9,7 @@ public struct AppReport: Sendable {
         public let text: String
 
         public var description: String {
-            "  \(feature)\(String(repeating: " ", count: max(1, 18 - feature.count)))\(text)"
+            "  \(feature)\(String(repeating: " ", count: max(2, 18 - feature.count)))\(text)"
         }
     }
 
@@ -18,6 +18,8 @@ public struct AppReport: Sendable {
     public let unserved: [Line]
     /// One line for each secret, with what needs it.
     public let secrets: [Line]
+    /// One line for each kind of problem that the app has, with what to do about it.
+    public let remedies: [Line]
     private let title: String
 
     /// - Parameters:
@@ -31,6 +33,9 @@ public struct AppReport: Sendable {
             definition.id.hasSameBytes(as: definition.name) ? definition.id : "\(definition.id) (\(definition.name))"
         served = ServedFeatures(definition, hostingPlace: hostingPlace).lines
         unserved = Self.unserved(problems)
+        remedies = Set(problems.map(\.code)).sorted { $0.rawValue < $1.rawValue }.map {
+            Line(feature: $0.rawValue, text: $0.remedy)
+        }
         secrets = definition.secretUses.map { name, uses in
             let state = known.map { $0.contains(name) ? "set" : "not set" }
             return Line(
@@ -45,7 +50,7 @@ public struct AppReport: Sendable {
             lines.isEmpty ? [] : ["\(title):"] + lines.map(\.description)
         }
         return ["app \(title)"] + part("served", served) + part("not served", unserved)
-            + part("secrets", secrets)
+            + part("secrets", secrets) + part("what to do", remedies)
     }
 
     private static func unserved(_ problems: [DefinitionProblem]) -> [Line] {

@@ -1,7 +1,7 @@
 /// A problem in an app's folder, with its place.
 public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of problem it is; the raw value is stable and part of the tool's output.
-    public enum Code: String, Sendable {
+    public enum Code: String, CaseIterable, Sendable {
         case fileMissing = "file-missing"
         case fileUnreadable = "file-unreadable"
         case fileTooLarge = "file-too-large"
@@ -24,6 +24,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fieldValue = "field-value"
         /// An unknown field name that resembles a known one.
         case fieldUnknown = "field-unknown"
+        /// A setting that has no effect here.
+        case fieldUnused = "field-unused"
         case nameDuplicate = "name-duplicate"
         case functionUnknown = "function-unknown"
         case functionSourceMissing = "function-source-missing"

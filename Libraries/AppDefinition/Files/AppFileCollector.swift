@@ -56,7 +56,9 @@ struct AppFileCollector {
 
     private mutating func refuseSize(_ path: String, _ size: Int) {
         rest.problems.append(
-            DefinitionProblem(.fileTooLarge, file: path, "it has \(size) bytes; the limit is \(AppFiles.fileLimit)"))
+            DefinitionProblem(
+                .fileTooLarge, file: path,
+                "it has \(size) bytes; the limit is \(AppFiles.fileLimit): make it smaller, or divide it"))
     }
 
     /// The files, with what is wrong with single ones as their problems: it must not hide what is wrong with the others.
@@ -66,11 +68,15 @@ struct AppFileCollector {
         if total > AppFiles.totalLimit {
             limits.append(
                 DefinitionProblem(
-                    .fileTooLarge, file: "", "the app's files have more than \(AppFiles.totalLimit) bytes, the limit"))
+                    .fileTooLarge, file: "",
+                    "the app's files have more than \(AppFiles.totalLimit) bytes, the limit: remove what the app doesn't need"
+                ))
         }
         if count > Self.countLimit {
             limits.append(
-                DefinitionProblem(.fileTooLarge, file: "", "the app has more than \(Self.countLimit) files, the limit"))
+                DefinitionProblem(
+                    .fileTooLarge, file: "",
+                    "the app has more than \(Self.countLimit) files, the limit: remove what the app doesn't need"))
         }
         guard limits.isEmpty else { throw AppDefinitionError(problems: rest.problems + limits) }
         var files = rest

@@ -44,7 +44,7 @@ struct ConfigNode {
     /// The fields of an object.
     var entries: [(key: String, node: ConfigNode)] {
         guard case .document(let document) = value else {
-            problem(.fieldType, "is \(value.typeName), but must be an object")
+            problem(.fieldType, "is \(value.typeName), but must be an object: write {…}")
             return []
         }
         return document.fields.map { field in
@@ -65,11 +65,11 @@ struct ConfigNode {
     /// A string that must be present and not empty.
     func required(_ key: String) -> String? {
         guard let child = child(key) else {
-            problem(.fieldMissing, "\(key) is missing")
+            problem(.fieldMissing, "\(key) is missing: add it")
             return nil
         }
         guard let text = child.text else { return nil }
-        if text.isEmpty { child.problem(.fieldValue, "is empty") }
+        if text.isEmpty { child.problem(.fieldValue, "is empty: fill it in") }
         return text.isEmpty ? nil : text
     }
 

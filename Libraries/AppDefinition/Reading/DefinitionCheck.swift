@@ -28,7 +28,8 @@ struct DefinitionCheck {
             var seen: Set<ExactText> = []
             for (index, name) in names.enumerated() where !seen.insert(name) {
                 let (file, pointer) = place(index)
-                log.add(.nameDuplicate, file: file, pointer: pointer, "two \(what) are named \(name)")
+                log.add(
+                    .nameDuplicate, file: file, pointer: pointer, "two \(what) are named \(name): rename one of them")
             }
         }
         let functions = definition.functions
@@ -69,7 +70,8 @@ struct DefinitionCheck {
             } else if !FunctionSource.assignsExports(function.source) {
                 log.add(
                     .functionNotExported, file: function.file,
-                    "nothing is assigned to exports: there is no function to call")
+                    "nothing is assigned to exports, so that there is no function to call: assign the function, as in exports = function () {}"
+                )
             }
             checkCalls(function.canEvaluate, definition, file: function.file)
         }
@@ -83,7 +85,7 @@ struct DefinitionCheck {
                 definition.httpEndpoints[index].isDisabled = true
                 log.add(
                     .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/function_name",
-                    "the endpoint \(endpoint.method) \(endpoint.route) isn't served: its function \(endpoint.functionName) isn't in the export"
+                    "the endpoint \(endpoint.method) \(endpoint.route) isn't served: its function \(endpoint.functionName) isn't in the export: add it, or remove the endpoint"
                 )
                 continue
             }
@@ -91,7 +93,7 @@ struct DefinitionCheck {
             if !seen.insert("\(endpoint.method) \(endpoint.route)").inserted {
                 log.add(
                     .nameDuplicate, file: file, pointer: "/\(index)/route",
-                    "two endpoints are \(endpoint.method) \(endpoint.route)")
+                    "two endpoints are \(endpoint.method) \(endpoint.route): change the route of one")
             }
             if endpoint.createsUsers, function.runsAsCaller {
                 log.add(
@@ -109,7 +111,8 @@ struct DefinitionCheck {
                 log.add(
                     .functionUnknown, severity: severity, file: file,
                     pointer: pointerOfTriggerFunction(file, definition),
-                    "the trigger \(trigger.name) calls \(trigger.functionName), which isn't a function of the app")
+                    "the trigger \(trigger.name) calls \(trigger.functionName), which isn't a function of the app: add it, or correct the name"
+                )
             }
             if case .authentication(let event) = trigger.event { checkProviders(of: event, definition, file: file) }
             guard case .database(let event) = trigger.event else { continue }
@@ -118,7 +121,8 @@ struct DefinitionCheck {
                 let isKnown = definition.dataSources.contains(where: \.isDocumentStore)
                 log.add(
                     .serviceUnknown, severity: isKnown ? severity : .warning, file: file,
-                    pointer: "/config/service_name", "the app has no data source \(event.service)")
+                    pointer: "/config/service_name",
+                    "the app has no data source \(event.service): add it, or correct the name")
             }
             if let collection = event.collection,
                 let other = definition.serviceBeyondReach(
@@ -238,7 +242,7 @@ struct DefinitionCheck {
                 .partitionKeyTypeMismatch, severity: doesSync ? .warning : .error,
                 file: collection.isFolder ? "\(collection.place)/schema.json" : collection.place,
                 pointer: (collection.isFolder ? "" : "/schema") + "/properties/\(key)",
-                "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType): the collection isn't synced"
+                "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType): the collection isn't synced; give both the same type if it is to sync"
             )
         }
     }
@@ -305,7 +309,7 @@ struct DefinitionCheck {
                 log.add(
                     .collectionUnknown, severity: .warning, file: file,
                     pointer: (collection.isFolder ? "" : "/relationships") + "/\(key)/ref",
-                    "the relationship \(relationship.field) leads to \(relationship.database).\(relationship.collection), which isn't a collection of the app"
+                    "the relationship \(relationship.field) leads to \(relationship.database).\(relationship.collection), which isn't a collection of the app: correct the names, or remove the relationship"
                 )
             }
         }
@@ -318,14 +322,14 @@ struct DefinitionCheck {
         {
             log.add(
                 .collectionUnknown, file: "partita.json", pointer: "/presence/collection",
-                "the app has no collection \(presence.database).\(presence.collection)")
+                "the app has no collection \(presence.database).\(presence.collection): correct the name")
         }
         for (index, media) in definition.media.enumerated() {
             let pointer = "/media/\(index)/collection"
             guard let collection = definition.collection(media.collection, database: media.database) else {
                 log.add(
                     .collectionUnknown, file: "partita.json", pointer: pointer,
-                    "the app has no collection \(media.database).\(media.collection)")
+                    "the app has no collection \(media.database).\(media.collection): correct the name")
                 continue
             }
             let verdict = definition.syncVerdict(of: collection)
@@ -353,7 +357,9 @@ struct DefinitionCheck {
         if let text = log.text(file), let range = text.range(of: "\"\(name)\"") {
             line = JSONPointer.line(atOffset: text.utf8.distance(from: text.startIndex, to: range.lowerBound), in: text)
         }
-        log.add(.functionUnknown, file: file, line: line, "\(name) isn't a function of the app")
+        log.add(
+            .functionUnknown, file: file, line: line, "\(name) isn't a function of the app: add it, or correct the name"
+        )
     }
 
     private func pointerOfTriggerFunction(_ file: String, _ definition: AppDefinition) -> String {

@@ -52,15 +52,16 @@ extension DefinitionReader {
         for (mode, key) in [
             (settings.confirmation, "confirmationFunctionName"), (settings.reset, "resetFunctionName"),
         ] {
-            if case .function("") = mode { config.problem(.fieldMissing, "\(key) is missing") }
+            if case .function("") = mode { config.problem(.fieldMissing, "\(key) is missing: add it") }
         }
         if settings.confirmation == .mail, settings.confirmationURL.isEmpty {
             config.problem(
-                .fieldMissing, severity: .warning, "emailConfirmationUrl is missing: mails have no page to link to")
+                .fieldMissing, severity: .warning,
+                "emailConfirmationUrl is missing: mails have no page to link to; add it")
         }
         if settings.reset == .mail, settings.resetURL.isEmpty {
             config.problem(
-                .fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to")
+                .fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to; add it")
         }
     }
 
@@ -76,6 +77,7 @@ extension DefinitionReader {
     private func checkCustomToken(_ provider: AuthProvider, _ node: ConfigNode) {
         let config = node.child("config") ?? node
         config.check(flags: ["useJWKURI", "requireAnyAudience"], strings: ["jwkURI", "signingAlgorithm"])
+        _ = config.child("audience")  // a text or a list
         switch CustomTokenSettings(provider).keys {
         case .published(let text):
             checkURL(text, "jwkURI", config)

@@ -32,7 +32,7 @@ extension DefinitionReader {
             guard folder == "data_sources", files[file] == nil else { return nil }
             log.add(
                 .fileMissing, severity: .warning, file: file,
-                "the data source \(name) has no configuration, and is read as mongodb-atlas")
+                "the data source \(name) has no configuration, and is read as mongodb-atlas: add it")
             return DataSource(
                 name: name, type: "mongodb-atlas", config: Document(), secretConfig: Document(),
                 defaultRules: defaultRules, file: file)
@@ -152,7 +152,7 @@ extension DefinitionReader {
                 log.add(
                     .schemaPatternUncheckable, severity: .warning, file: node.file,
                     pointer: node.pointer + pattern.pointer,
-                    "Postgres can't match \(pattern.source) in the way clients' writes are matched: SQL that writes such a field is refused"
+                    "Postgres can't match \(pattern.source) in the way clients' writes are matched: SQL that writes such a field is refused; write such documents by functions and clients, or simplify the pattern"
                 )
             }
             return schema
@@ -226,7 +226,7 @@ extension DefinitionReader {
             if hasExpansions, error.codeName != "CommandNotSupported" { return }
             filter.problem(
                 .matchInvalid, severity: .warning, at: "query",
-                "every call that this filter applies to fails: \(error.message)")
+                "every call that this filter applies to fails, correct it: \(error.message)")
         }
     }
 

@@ -18,7 +18,8 @@ extension DefinitionReader {
                     $0.name.hasSameBytes(as: name) && [.aws, .twilio].contains($0.kind)
                 })
             else {
-                service.problem(.serviceUnknown, "the app has no service \(name) of type aws or twilio")
+                service.problem(
+                    .serviceUnknown, "the app has no service \(name) of type aws or twilio: correct the name")
                 continue
             }
             definition.dataSources[index].endpoints = endpoints(service, of: definition.dataSources[index])

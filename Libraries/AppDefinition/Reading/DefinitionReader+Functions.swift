@@ -37,7 +37,7 @@ extension DefinitionReader {
                 return isListing ? [] : [sourceless(node, name: name, at: nil, "\(folder)/source.js")]
             }
             var function = function(node, name: name, file: "\(folder)/source.js", source: source)
-            if isListing { reportUnlisted(name, path) }
+            if isListing { reportUnlisted(name, node) }
             if isListing, files["functions/\(name).js"] == nil {
                 function.isListed = false
                 function.isPrivate = true
@@ -46,17 +46,26 @@ extension DefinitionReader {
         }
     }
 
-    /// Reports the older form of a function beside a list of functions, which alone counts.
-    private func reportUnlisted(_ name: String, _ file: String) {
+    /// Reports the older form of a function beside a list of functions, which alone counts: what a conversion has left must not open a
+    /// function to clients.
+    private func reportUnlisted(_ name: String, _ node: ConfigNode) {
+        let key = "private"
         let entries = log.value("functions/config.json")?.arrayValue ?? []
-        if entries.contains(where: { $0["name"]?.stringValue?.hasSameBytes(as: name) == true }) {
-            log.add(
-                .partShadowed, severity: .warning, file: file,
-                "its settings aren't used: functions/config.json has those of \(name); remove this file")
+        let entry = entries.first { $0["name"]?.stringValue?.hasSameBytes(as: name) == true }
+        let saysPublic = node.child(key)?.value == false
+        if let entry {
+            let isOpen = saysPublic && entry[key] == true
+            node.problem(
+                .partShadowed, severity: .warning, at: isOpen ? key : nil,
+                isOpen
+                    ? "\"private\": false of \(name) isn't used, and clients can't call it: functions/config.json says \"private\": true; remove this file, or write it there"
+                    : "its settings aren't used: functions/config.json has those of \(name); remove this file")
         } else {
-            log.add(
-                .functionNotConfigured, severity: .warning, file: file,
-                "\(name) isn't listed in functions/config.json: it is private, so that clients can't call it; list it there"
+            node.problem(
+                .functionNotConfigured, severity: .warning, at: saysPublic ? key : nil,
+                saysPublic
+                    ? "\"private\": false of \(name) isn't used, and clients can't call it: functions/config.json, which doesn't list \(name), alone says what they can call; list it there"
+                    : "\(name) isn't listed in functions/config.json: it is private, so that clients can't call it; list it there"
             )
         }
     }
@@ -127,7 +136,7 @@ extension DefinitionReader {
         files.files(in: "values", suffix: ".json").compactMap(json).compactMap { node in
             guard let name = node.required("name") else { return nil }
             guard case .document(let document) = node.value, let value = document["value"] else {
-                node.problem(.fieldMissing, "value is missing")
+                node.problem(.fieldMissing, "value is missing: add it")
                 return nil
             }
             let isFromSecret = node.bool("from_secret")
@@ -165,13 +174,16 @@ extension DefinitionReader {
         for key in ["validation_method", "verification_method"] {
             guard let method = node.string(key), !["", "NO_VALIDATION"].contains(method) else { continue }
             node.problem(
-                .fieldValue, severity: .warning, at: key, "\(method) is not supported: the data API stays disabled")
+                .fieldValue, severity: .warning, at: key,
+                "\(method) is not supported, so that the data API stays disabled: write NO_VALIDATION, and have its callers sign in"
+            )
             isDisabled = true
         }
         if let script = node.string("run_as_user_id_script_source"), !script.isEmpty {
             node.problem(
                 .fieldValue, severity: .warning, at: "run_as_user_id_script_source",
-                "a script that chooses the user is not supported: the data API stays disabled")
+                "a script that chooses the user is not supported, so that the data API stays disabled: remove it, or write HTTPS endpoints"
+            )
             isDisabled = true
         }
         if isDisabled { return nil }

@@ -5,7 +5,7 @@ extension DefinitionReader {
         _ = config.required("clientId")
         _ = config.strings("audience")
         _ = config.strings("scopes")
-        config.check(flags: ["openId"], strings: [])
+        config.check(flags: ["openId"], strings: ["issuer"])
         guard let settings = OAuthSettings(provider) else { return }
         if case .openIDConnect(let issuer) = settings.issuer {
             checkURL(issuer.text, "issuer", config)

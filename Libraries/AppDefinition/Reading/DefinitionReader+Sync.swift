@@ -62,14 +62,15 @@ extension DefinitionReader {
         guard let partition = node.child("partition"), let key = partition.string("key"), !key.isEmpty else {
             node.problem(
                 .partitionKeyMissing, at: node.child("partition") == nil ? nil : "partition",
-                "the partition key is missing")
+                "the partition key is missing: name the field that has each document's partition in partition.key")
             return nil
         }
         guard let database = syncDatabase(node, service: service, key: key, definition) else { return nil }
         let permissions = partition.child("permissions")
         for kind in ["read", "write"] where permissions?.child(kind) == nil {
             (permissions ?? partition).problem(
-                .fieldMissing, severity: .warning, "permissions.\(kind) is missing: no user may \(kind) any partition")
+                .fieldMissing, severity: .warning,
+                "permissions.\(kind) is missing: no user may \(kind) any partition; add it")
         }
         return SyncConfiguration(
             isEnabled: isEnabled(node), service: service, database: database,

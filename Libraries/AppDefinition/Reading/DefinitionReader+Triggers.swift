@@ -46,7 +46,7 @@ extension DefinitionReader {
                 "the trigger calls its function, and sends nothing to EventBridge: the function can, with context.http")
         }
         guard let config = node.child("config") else {
-            node.problem(.fieldMissing, severity: severity, "config is missing")
+            node.problem(.fieldMissing, severity: severity, "config is missing: add it")
             return nil
         }
         let event: TriggerDefinition.Event?
@@ -81,7 +81,8 @@ extension DefinitionReader {
                 operations.insert(operation)
             } else {
                 node.problem(
-                    .fieldValue, severity: .warning, "events of type \(name) don't occur here, and are skipped")
+                    .fieldValue, severity: .warning,
+                    "events of type \(name) don't occur here, and are skipped: remove the type")
             }
         }
         if operations.isEmpty {
@@ -116,7 +117,7 @@ extension DefinitionReader {
         do {
             return try parse(document)
         } catch {
-            config.problem(.matchInvalid, severity: severity, at: key, "not \(kind): \(error.message)")
+            config.problem(.matchInvalid, severity: severity, at: key, "not \(kind), correct it: \(error.message)")
             return nil
         }
     }
@@ -124,7 +125,7 @@ extension DefinitionReader {
     /// A text that must be present and not empty; a missing one is logged with the severity of the trigger's problems.
     private func text(_ config: ConfigNode, _ key: String, _ severity: DefinitionProblem.Severity) -> String? {
         if let text = config.string(key), !text.isEmpty { return text }
-        config.problem(.fieldMissing, severity: severity, "\(key) is missing or empty")
+        config.problem(.fieldMissing, severity: severity, "\(key) is missing or empty: fill it in")
         return nil
     }
 
@@ -148,7 +149,8 @@ extension DefinitionReader {
         guard let cron = CronSchedule(text) else {
             config.problem(
                 .scheduleInvalid, severity: severity, at: "schedule",
-                "not a five-field cron expression, or one that never matches")
+                "not a five-field cron expression, or one that never matches: write minute, hour, day, month and weekday, as in 0 3 * * *"
+            )
             return nil
         }
         return .schedule(TriggerDefinition.Schedule(cron: cron, skipsCatchUpEvents: config.bool("skip_catchup_events")))

@@ -20,7 +20,8 @@ struct DefinitionReader {
         if present.isEmpty {
             log.add(
                 .fileMissing, severity: .warning, file: Self.rootFiles[0],
-                "there is no root file (realm_config.json or config.json): the rest is read without it")
+                "there is no root file (realm_config.json or config.json): the rest is read without it; add the one of your export"
+            )
         }
         // A root file that can't be read has been reported, and nobody knows what it says about the id.
         let isRefused = log.problems.contains { $0.severity == .error && present.containsExactly($0.file) }

@@ -43,7 +43,7 @@ struct OverlookedParts {
             guard let root = log.value(file, severity: .warning) else { continue }
             for (value, pointer) in [(root, ""), (root["security"] ?? .null, "/security")] {
                 for field in value.documentValue?.fields ?? []
-                where Self.accessLists.contains(ExactText(field.key)) && !isBlank(field.value) {
+                where Self.accessLists.contains(ExactText(field.key)) && !field.value.isBlank {
                     warn(file, pointer: "\(pointer)/\(JSONPointer.escape(field.key))", advice)
                 }
             }
@@ -61,7 +61,7 @@ struct OverlookedParts {
         {
             guard let value = log.value(path, severity: .warning) else { continue }
             for (part, pointer) in [(value, ""), (value["config"] ?? .null, "/config")] {
-                guard let settings = part[key], !isBlank(settings) else { continue }
+                guard let settings = part[key], !settings.isBlank else { continue }
                 warn(path, pointer: "\(pointer)/\(key)", advice)
             }
         }
@@ -114,15 +114,6 @@ struct OverlookedParts {
                 .secretInClear, severity: .warning, file: path,
                 "nothing reads this file, and it is kept in the app's history, where it may show secrets: remove it, and use `partita secret set`"
             )
-        }
-    }
-
-    private func isBlank(_ value: Value) -> Bool {
-        switch value {
-        case .null, .bool(false), .string(""): true
-        case .array(let items): items.isEmpty
-        case .document(let document): document.fields.isEmpty
-        default: false
         }
     }
 

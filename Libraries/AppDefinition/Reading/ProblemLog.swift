@@ -5,6 +5,7 @@ final class ProblemLog {
     private let files: AppFiles
     private(set) var problems: [DefinitionProblem] = []
     private var misspellings = Misspellings()
+    private var unused = UnusedFields()
     private var parsed: [ExactText: Value?] = [:]
     /// The places that were found not to be objects, as `file pointer`.
     private var wrongPlaces: Set<ExactText> = []
@@ -17,7 +18,8 @@ final class ProblemLog {
         line: Int? = nil, _ message: String
     ) {
         var line = line
-        if line == nil, !pointer.isEmpty, let text = files[file] { line = JSONPointer.line(of: pointer, in: text) }
+        // What concerns a whole file is said of its beginning.
+        if line == nil, let text = files[file] { line = pointer.isEmpty ? 1 : JSONPointer.line(of: pointer, in: text) }
         problems.append(
             DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message))
     }
@@ -30,21 +32,31 @@ final class ProblemLog {
         guard wrongPlaces.insert("\(file) \(pointer)") else { return }
         add(
             .fieldType, file: file, pointer: pointer, line: pointer.isEmpty ? 1 : nil,
-            "is \(value.typeName), but must be an object")
+            "is \(value.typeName), but must be an object: write {…}")
     }
 
     /// Records that a field of an object is read.
     func asked(for name: String, of object: Document, file: String, pointer: String) {
         misspellings.asked(for: name, of: object, file: file, pointer: pointer)
+        unused.asked(for: name, of: object, file: file, pointer: pointer)
     }
 
-    /// Warns of names that weren't read and that resemble a name that was looked up. Call it when everything has been read.
-    func noteMisspellings() {
+    /// Warns of names that weren't read: of those that resemble a name that was looked up, and of settings that have no effect. Call it when
+    /// everything has been read.
+    func noteUnread() {
         for found in misspellings.found {
             add(
                 .fieldUnknown, severity: .warning, file: found.file,
                 pointer: found.pointer + "/" + JSONPointer.escape(found.name),
                 "'\(found.name)' is unknown: did you mean '\(found.meant)'?")
+        }
+        let reported = Set(problems.map { "\($0.file) \($0.pointer)" }.map { ExactText($0) })
+        // Where reading has ended with an error, nobody knows what would have been read.
+        let wrong = Set(texts: problems.filter { $0.severity == .error }.map(\.file))
+        for found in unused.found
+        where !wrong.contains(ExactText(found.file)) && !reported.contains(ExactText("\(found.file) \(found.pointer)"))
+        {
+            add(.fieldUnused, severity: .warning, file: found.file, pointer: found.pointer, found.message)
         }
     }
 

@@ -49,7 +49,7 @@ struct UnservedFeatures {
     private func reportServices() {
         for source in definition.dataSources where source.kind == nil {
             warn(
-                source.file,
+                source.file, pointer: "/type",
                 "the service \(source.name) of type \(source.type) isn't served, and calls of it throw: call the vendor's HTTP interface with context.http"
             )
         }
@@ -57,8 +57,14 @@ struct UnservedFeatures {
     }
 
     private func reportFolders() {
-        let resolvers = files.files(in: "graphql/custom_resolvers", suffix: ".json")
-        if let file = resolvers.first ?? (files["graphql/config.json"] != nil ? "graphql/config.json" : nil) {
+        for file in files.files(in: "graphql/custom_resolvers", suffix: ".json") {
+            let resolver = value(file)
+            let name = ["on_type", "field_name"].compactMap { resolver?[$0]?.stringValue }.joined(separator: ".")
+            warn(
+                file, pointer: resolver?["field_name"] == nil ? "" : "/field_name",
+                "GraphQL isn't served, so that nothing calls the resolver \(name): have clients call its function")
+        }
+        for file in files.files(in: "graphql", suffix: ".json") {
             warn(
                 file, "GraphQL isn't served: clients use sync, functions, remote access to collections or the data API")
         }
@@ -74,6 +80,9 @@ struct UnservedFeatures {
             )
         }
     }
+
+    /// The parsed file; `nil` when it doesn't exist or is malformed, which is logged.
+    private func value(_ file: String) -> Value? { log.value(file, severity: .warning) }
 
     private func warn(_ file: String, pointer: String = "", _ message: String) {
         log.add(.featureNotServed, severity: .warning, file: file, pointer: pointer, message)

@@ -41,7 +41,7 @@ struct VendorServices {
             if source.rules.isEmpty {
                 log.add(
                     .serviceWithoutRules, severity: .warning, file: source.file,
-                    "the service \(source.name) has no rules: functions that run as the system can call it, and those that run as a user can't"
+                    "the service \(source.name) has no rules: functions that run as the system can call it, and those that run as a user can't; add a rule to its folder rules if they have to"
                 )
             }
             if kind == .aws { reportRules(source) }

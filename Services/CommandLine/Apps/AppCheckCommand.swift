@@ -32,6 +32,7 @@ enum AppCheckCommand {
         ]
         row["line"] = problem.line.map { .int64(Int64($0)) }
         row["message"] = .string(problem.message)
+        row["remedy"] = .string(problem.code.remedy)
         return row
     }
 }

@@ -47,7 +47,7 @@ struct OverlookedPartsTests {
             } == [
                 "feature-not-served data_sources/mongodb-atlas/config.json:3 /config/field_encryption",
                 "feature-not-served environments/notes.md ",
-                "feature-not-served environments/staging/values.json ",
+                "feature-not-served environments/staging/values.json:1 ",
                 "secret-in-clear functions/.env.local ", "feature-not-served functions/index.ts ",
                 "feature-not-served functions/lib/x.mjs ",
                 "feature-not-served hosting/files/a.css ",

@@ -36,7 +36,7 @@ import Testing
             file, #"{"properties": {"a": {"pattern": "^\\p{L}+$"}, "b": {"pattern": "^a"}}}"#)
         #expect(
             problems.filter { $0.code == .schemaPatternUncheckable }.map(\.description) == [
-                #"\#(file):1 /properties/a/pattern: warning schema-pattern-uncheckable: Postgres can't match ^\p{L}+$ in the way clients' writes are matched: SQL that writes such a field is refused"#
+                #"\#(file):1 /properties/a/pattern: warning schema-pattern-uncheckable: Postgres can't match ^\p{L}+$ in the way clients' writes are matched: SQL that writes such a field is refused; write such documents by functions and clients, or simplify the pattern"#
             ])
     }
 

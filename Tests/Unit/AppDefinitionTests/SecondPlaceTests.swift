@@ -41,7 +41,8 @@ struct SecondPlaceTests {
                 $0.texts["functions/other/config.json"] = #"{"name": "other", "private": false}"#
                 $0.texts["functions/other/source.js"] = "exports = () => 1;"
             } == [
-                "part-shadowed functions/greet/config.json ", "function-not-configured functions/other/config.json ",
+                "part-shadowed functions/greet/config.json ",
+                "function-not-configured functions/other/config.json /private",
                 "part-shadowed services/mongodb-atlas/rules/Shop.New.json ",
             ])
     }
@@ -85,7 +86,9 @@ struct SecondPlaceTests {
         }
         #expect(
             found.sorted()
-                == ((misplaced + capital).map { "feature-not-served \($0) " } + ["field-missing environments/qa.json "])
+                == ((misplaced + capital).map { "feature-not-served \($0) " } + [
+                    "field-missing environments/qa.json ", "field-unused environments/qa.json /url",
+                ])
                 .sorted())
     }
 

@@ -76,7 +76,7 @@ struct VendorServiceTests {
     @Test func `a service that nobody can call as it is gets a warning`() {
         #expect(
             problems(["services/sms/config.json": #"{"name": "sms", "type": "twilio", "config": {"sid": "AC"}}"#]) == [
-                "services/sms/config.json field-missing", "services/sms/config.json service-without-rules",
+                "services/sms/config.json:1 field-missing", "services/sms/config.json:1 service-without-rules",
             ])
         let rule = #"{"name": "r", "actions": ["send"], "when": {"%%true": {"%function": {"name": "gone"}}}}"#
         let clear = #"{"name": "sms", "type": "twilio", "config": {"sid": "AC", "auth_token": "hunter2"}}"#

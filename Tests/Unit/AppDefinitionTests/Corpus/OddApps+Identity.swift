@@ -26,7 +26,7 @@ extension OddApps {
         ) { app in #expect(app.id == "tiny-abcde" && app.authProviders.count == 1) },
         OddApp(
             "no app_id", TinyApp.newer, ["realm_config.json": #"{"config_version": 20210101, "name": "My Tiny App"}"#],
-            report: ["realm_config.json warning app-id-derived"], says: ["'my-tiny-app'", "--app-id"]
+            report: ["realm_config.json:1 warning app-id-derived"], says: ["'my-tiny-app'", "--app-id"]
         ) { app in #expect(app.id == "my-tiny-app" && app.name == "My Tiny App") },
         OddApp(
             "an empty app_id", TinyApp.older,
@@ -47,7 +47,7 @@ extension OddApps {
             report: ["realm_config.json:1 error field-missing"], says: ["--app-id ID"]),
         OddApp(
             "neither app_id nor name", TinyApp.newer, ["realm_config.json": #"{"config_version": 20210101}"#],
-            report: ["realm_config.json error field-missing"], says: ["--app-id ID", "write app_id"]),
+            report: ["realm_config.json:1 error field-missing"], says: ["--app-id ID", "write app_id"]),
         OddApp(
             "the operator's id, where there is none", TinyApp.newer,
             ["realm_config.json": #"{"config_version": 20210101}"#], choices: DeploymentChoices(appId: "mine")
@@ -61,14 +61,14 @@ extension OddApps {
         OddApp(
             "a name without a letter", TinyApp.newer,
             ["realm_config.json": #"{"config_version": 20210101, "name": "!!!"}"#],
-            report: ["realm_config.json error field-missing"]),
+            report: ["realm_config.json:1 error field-missing"]),
         OddApp(
             "root_config.json, with the id in .mdb", TinyApp.newer,
             [
                 "realm_config.json": nil, "root_config.json": #"{"name": "tiny", "deployment_model": "LOCAL"}"#,
                 ".mdb/meta.json": #"{"config_version": 20230101, "app_id": "0123", "client_app_id": "tiny-vwxyz"}"#,
             ],
-            report: ["root_config.json warning app-id-derived"], says: ["tiny-vwxyz", ".mdb/meta.json"]
+            report: ["root_config.json:1 warning app-id-derived"], says: ["tiny-vwxyz", ".mdb/meta.json"]
         ) { app in #expect(app.id == "tiny-vwxyz" && app.deploymentModel == "LOCAL") },
         OddApp("two root files", TinyApp.newer, ["root_config.json": #"{"app_id": "other", "name": "other"}"#]) { app in
             #expect(app.id == "tiny-abcde" && app.name == "tiny")
@@ -96,7 +96,7 @@ extension OddApps {
         OddApp(
             "a comma in place of a value", TinyApp.newer, ["functions/config.json": "[\n{\"name\":,}]"],
             report: [
-                "functions/config.json:2 error json-invalid", "functions/greet.js warning function-not-configured",
+                "functions/config.json:2 error json-invalid", "functions/greet.js:1 warning function-not-configured",
             ]),
         OddApp("a byte order mark", TinyApp.newer, ["values/a.json": "\u{FEFF}{\"name\": \"a\", \"value\": 1}"]) {
             app in

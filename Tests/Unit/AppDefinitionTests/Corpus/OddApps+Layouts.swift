@@ -29,14 +29,14 @@ extension OddApps {
         OddApp(
             "providers in both places", TinyApp.newer,
             ["auth_providers/api-key.json": #"{"name": "api-key", "type": "api-key"}"#],
-            report: ["auth_providers/api-key.json warning part-shadowed"]
+            report: ["auth_providers/api-key.json:1 warning part-shadowed"]
         ) { app in #expect(app.authProviders.map(\.name) == ["anon-user"]) },
         OddApp(
             "the older rules of a converted service", TinyApp.newer,
             [
                 "services/mongodb-atlas/rules/Db.Old.json": #"{"database": "Db", "collection": "Old", "roles": []}"#
             ],
-            report: ["services/mongodb-atlas/rules/Db.Old.json warning part-shadowed"]
+            report: ["services/mongodb-atlas/rules/Db.Old.json:1 warning part-shadowed"]
         ) { app in #expect(app.collections.map(\.name) == ["Task"]) },
         OddApp(
             "a data source without configuration", TinyApp.newer, ["data_sources/mongodb-atlas/config.json": nil],
@@ -51,7 +51,7 @@ extension OddApps {
         OddApp(
             "a data source without type", TinyApp.newer,
             ["data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas"}"#],
-            report: ["data_sources/mongodb-atlas/config.json warning field-missing"]
+            report: ["data_sources/mongodb-atlas/config.json:1 warning field-missing"]
         ) { app in #expect(app.dataSources.map(\.isDocumentStore) == [true]) },
         OddApp(
             "two services of one cluster", TinyApp.newer,
@@ -115,7 +115,7 @@ extension OddApps {
                     #"{"name": "other", "type": "mongodb-atlas", "config": {"clusterName": "Cluster1"}}"#,
                 "data_sources/other/Db/Task/rules.json": #"{"roles": []}"#,
             ],
-            report: ["data_sources/other/Db/Task/rules.json error collection-conflict"], says: ["different clusters"]),
+            report: ["data_sources/other/Db/Task/rules.json:1 error collection-conflict"], says: ["different clusters"]),
         OddApp(
             "two clusters with collections of their own", TinyApp.newer,
             [
@@ -134,7 +134,7 @@ extension OddApps {
                     #"{"name": "admin", "type": "mongodb-atlas", "config": {"clusterName": "Cluster0"}}"#,
                 "data_sources/admin/Db/Task/schema.json": #"{"title": "Task", "properties": {"a": {}}}"#,
             ],
-            report: ["data_sources/mongodb-atlas/Db/Task/rules.json warning collection-conflict"]),
+            report: ["data_sources/mongodb-atlas/Db/Task/rules.json:1 warning collection-conflict"]),
         OddApp(
             "rules that name another collection", TinyApp.newer,
             [

@@ -105,12 +105,12 @@ extension OddApps {
     static let functions: [OddApp] = [
         OddApp(
             "a source that isn't listed", TinyApp.newer, ["functions/helper.js": "exports = () => 1;\n"],
-            report: ["functions/helper.js warning function-not-configured"], says: ["private"]
+            report: ["functions/helper.js:1 warning function-not-configured"], says: ["private"]
         ) { app in #expect(app.function("helper")?.isPrivate == true && app.function("helper")?.runsAsSystem == false)
         },
         OddApp(
             "a source that isn't listed and is no function", TinyApp.newer, ["functions/util.js": "const a = 1;\n"],
-            report: ["functions/util.js warning function-not-configured"], says: ["ignored"]
+            report: ["functions/util.js:1 warning function-not-configured"], says: ["ignored"]
         ) { app in #expect(app.function("util") == nil) },
         OddApp(
             "a provider that names such a source", TinyApp.newer,
@@ -119,7 +119,7 @@ extension OddApps {
                 "auth/providers.json": #"{"custom-function": {"name": "custom-function", "type": "custom-function", "#
                     + #""config": {"authFunctionName": "login"}}}"#,
             ],
-            report: ["functions/login.js warning function-not-configured"]),
+            report: ["functions/login.js:1 warning function-not-configured"]),
         OddApp(
             "a provider without its function", TinyApp.newer,
             [
@@ -129,7 +129,7 @@ extension OddApps {
             report: ["auth/providers.json:1 warning field-missing"], says: ["authFunctionName"]),
         OddApp(
             "an older function without configuration", TinyApp.older, ["functions/greet/config.json": nil],
-            report: ["functions/greet/source.js warning function-not-configured"]
+            report: ["functions/greet/source.js:1 warning function-not-configured"]
         ) { app in #expect(app.function("greet")?.isPrivate == true) },
         OddApp(
             "a listed function without source", TinyApp.newer,
@@ -142,7 +142,7 @@ extension OddApps {
         ) { app in #expect(app.function("lost")?.source.contains("throw new Error(\"the function lost") == true) },
         OddApp(
             "an older function without source", TinyApp.older, ["functions/greet/source.js": nil],
-            report: ["functions/greet/config.json warning function-source-missing"]),
+            report: ["functions/greet/config.json:1 warning function-source-missing"]),
         OddApp(
             "names with a slash", TinyApp.newer,
             [
@@ -164,7 +164,7 @@ extension OddApps {
             [
                 "functions/greet/config.json": #"{"name": "greet"}"#,
                 "functions/greet/source.js": "exports = () => 'old';\n",
-            ], report: ["functions/greet/config.json warning part-shadowed"]
+            ], report: ["functions/greet/config.json:1 warning part-shadowed"]
         ) { app in #expect(app.functions.map(\.source) == ["exports = () => 'hello';\n"]) },
         OddApp(
             "a service that isn't exported", TinyApp.newer,
@@ -181,7 +181,7 @@ extension OddApps {
         OddApp(
             "a trigger without a function", TinyApp.newer,
             ["triggers/t.json": TinyApp.trigger("SCHEDULED", #"{"schedule": "0 3 * * *"}"#, #""disabled": false"#)],
-            report: ["triggers/t.json warning function-missing"], says: ["stays disabled"]
+            report: ["triggers/t.json:1 warning function-missing"], says: ["stays disabled"]
         ) { app in #expect(app.triggers.map(\.isDisabled) == [true]) },
         OddApp(
             "a trigger on a whole database", TinyApp.newer,
@@ -257,7 +257,7 @@ extension OddApps {
         OddApp(
             "a data lake", TinyApp.newer,
             ["data_sources/lake/config.json": #"{"name": "lake", "type": "datalake", "config": {}}"#],
-            report: ["data_sources/lake/config.json warning feature-not-served"], says: ["datalake isn't served"]),
+            report: ["data_sources/lake/config.json:1 warning feature-not-served"], says: ["datalake isn't served"]),
         OddApp(
             "the endpoints' other name", TinyApp.newer,
             ["https_endpoints/config.json": #"[{"route": "/a", "http_method": "GET", "function_name": "greet"}]"#]
@@ -274,12 +274,12 @@ extension OddApps {
                     #"{"name": "hook", "options": {"httpMethod": "POST", "secret": "hunter2"}}"#,
             ],
             report: [
-                "services/web/incoming_webhooks/hook/config.json warning endpoint-not-served",
+                "services/web/incoming_webhooks/hook/config.json:1 warning endpoint-not-served",
                 "services/web/incoming_webhooks/hook/config.json:1 warning secret-in-clear",
             ]),
         OddApp(
             "secrets.json", TinyApp.newer, ["secrets.json": #"{"services": {"gone": {"a": "hunter2"}}}"#],
-            report: ["secrets.json warning feature-not-served"]),
+            report: ["secrets.json:1 warning feature-not-served"]),
         OddApp(
             "hosting at the root", TinyApp.newer,
             [

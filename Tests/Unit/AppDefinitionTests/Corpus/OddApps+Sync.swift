@@ -35,7 +35,7 @@ extension OddApps {
                 """,
             ],
             report: [
-                "data_sources/mongodb-atlas/Db/Note/schema.json warning realm-class-unfit",
+                "data_sources/mongodb-atlas/Db/Note/schema.json:1 warning realm-class-unfit",
                 "data_sources/mongodb-atlas/Db/Task/schema.json:4 warning realm-class-unfit",
                 "data_sources/mongodb-atlas/Db/Task/schema.json:7 warning realm-class-unfit",
             ],
@@ -72,7 +72,7 @@ extension OddApps {
         OddApp("disabled without a key", TinyApp.newer, [file: #"{"state": "disabled"}"#], check: off),
         OddApp(
             "enabled without a key", TinyApp.newer, [file: #"{"state": "enabled", "database_name": "Db"}"#],
-            report: ["sync/config.json error partition-key-missing"]),
+            report: ["sync/config.json:1 error partition-key-missing"]),
         OddApp(
             "a blank type and an unknown field", TinyApp.newer,
             [file: TinyApp.sync(#""type": "partition", "is_recovery_mode_disabled": true,"#)]
@@ -96,7 +96,7 @@ extension OddApps {
             report: ["data_sources/mongodb-atlas/config.json:1 warning part-shadowed"]),
         OddApp(
             "no database_name", TinyApp.newer, [file: TinyApp.sync(database: nil)],
-            report: ["sync/config.json warning field-missing"], says: ["Db is synced"]
+            report: ["sync/config.json:1 warning field-missing"], says: ["Db is synced"]
         ) { app in #expect(app.sync?.database == "Db") },
         OddApp(
             "no database_name, and one of two databases has the key", TinyApp.newer,
@@ -104,12 +104,12 @@ extension OddApps {
                 file: TinyApp.sync(database: nil),
                 "data_sources/mongodb-atlas/Logs/Line/schema.json": #"{"title": "Line", "properties": {"a": {}}}"#,
             ],
-            report: ["sync/config.json warning field-missing"]
+            report: ["sync/config.json:1 warning field-missing"]
         ) { app in #expect(app.sync?.database == "Db") },
         OddApp(
             "no database_name, and two databases have the key", TinyApp.newer,
             [file: TinyApp.sync(database: nil), "data_sources/mongodb-atlas/Two/Task/schema.json": TinyApp.schema],
-            report: ["sync/config.json error field-missing"], says: ["Db, Two"]),
+            report: ["sync/config.json:1 error field-missing"], says: ["Db, Two"]),
         OddApp(
             "no database_name and no schema", TinyApp.older,
             [
@@ -143,7 +143,7 @@ extension OddApps {
             report: ["sync/config.json:2 error field-value"], says: ["true or false"]),
         OddApp(
             "--sync-by where sync is partition-based", TinyApp.newer, [file: TinyApp.sync()],
-            choices: DeploymentChoices(syncBy: "owner_id"), report: ["sync/config.json error sync-by-invalid"]),
+            choices: DeploymentChoices(syncBy: "owner_id"), report: ["sync/config.json:1 error sync-by-invalid"]),
         OddApp(
             "--sync-by where nothing syncs", choices: DeploymentChoices(syncBy: "owner_id"),
             report: [". error sync-by-invalid"]),
@@ -234,7 +234,7 @@ extension OddApps {
             "flexible: the rules of the collections decide", TinyApp.newer,
             [file: #"{"type": "flexible", "state": "enabled", "queryable_fields_names": ["owner_id"]}"#],
             choices: byOwner,
-            report: ["sync/config.json warning field-missing", "sync/config.json:1 warning sync-type-unsupported"]
+            report: ["sync/config.json:1 warning field-missing", "sync/config.json:1 warning sync-type-unsupported"]
         ) { app in #expect(app.sync?.write.source == ["%%partition": "%%user.id"]) },
         OddApp(
             "flexible: document filters decide", TinyApp.newer,
