@@ -1,7 +1,7 @@
 import EventLoop
 
 /// An error response. When a handler or a middleware throws it, the response has the JSON body
-/// `{"error": message, "error_code": code}` with `Content-Type: application/json`.
+/// `{"error": message, "error_code": code}`, and `link` if there is one, with `Content-Type: application/json`.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The status code, 400 to 599.
     public var status: Int
@@ -11,6 +11,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// Additional header fields of the response.
     public var headers: HTTPHeaders
+    /// The URL of something that explains the error, such as a log.
+    public var link: String?
 
     /// Creates an error; the parameters are described at the properties.
     public init(_ status: Int, code: String, _ message: String, headers: HTTPHeaders = HTTPHeaders()) {
@@ -24,8 +26,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 
     /// The answer.
     public var response: HTTPResponse {
+        let link = link.map { ",\"link\":\(JSONText.quoted($0))" } ?? ""
         var response = HTTPResponse.json(
-            "{\"error\":\(JSONText.quoted(message)),\"error_code\":\(JSONText.quoted(code))}", status: status)
+            "{\"error\":\(JSONText.quoted(message)),\"error_code\":\(JSONText.quoted(code))\(link)}", status: status)
         for (name, value) in headers { response.headers.add(name, value) }
         return response
     }

@@ -5,13 +5,15 @@ public import HTTPServer
 
 extension HTTPError {
     /// The response to a client when a function failed.
-    public init(_ failure: FunctionFailure) {
+    /// - Parameter link: the URL of the log that has the failure.
+    public init(_ failure: FunctionFailure, link: String? = nil) {
         // Not the function's fault; it may be called again.
         if failure.code == .hostLost {
             self.init(503, code: failure.code.rawValue, failure.message, headers: ["Retry-After": "1"])
         } else {
             self.init(400, code: failure.code.rawValue, failure.message)
         }
+        self.link = link
     }
 
     /// The response to a client when a call of the document store failed with an error that `DataAccess` or `DocumentTurns` threw.

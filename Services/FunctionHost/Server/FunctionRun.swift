@@ -297,11 +297,15 @@ final class FunctionRun {
     private func failed(_ words: [String]) {
         guard result == nil else { return }
         let document = words.first.flatMap { try? ExtendedJSON.parseDocument($0) }  // the prelude's own text
-        end(
-            .failure(
-                placed(
-                    document.map { FunctionFailure($0) }
-                        ?? FunctionFailure(code: .functionExecutionError, message: "unknown"))))
+        let failure =
+            document.map { FunctionFailure($0) }
+            ?? FunctionFailure(code: .functionExecutionError, message: "unknown")
+        var found = placed(failure)
+        // The prelude knows it of what has no stack.
+        if failure.stack == nil, let function = failure.function {
+            (found.function, found.line) = (function, failure.line)
+        }
+        end(.failure(found))
     }
 
     private func end(_ result: Result<Value, FunctionFailure>) {

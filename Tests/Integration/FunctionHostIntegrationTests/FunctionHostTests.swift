@@ -85,7 +85,7 @@ struct FunctionHostTests {
         let expected: [(String, String, Int?)] = [
             ("unsupported", "unsupported", 2), ("rejected", "rejected", 4), ("read", "read", 3),
             ("unawaited", "unawaited", nil), ("timer", "timer", 2), ("promise", "promise", 3),
-            ("plain", "plain", nil), ("outer", "unsupported", 2), ("missing", "missing", nil), ("loop", "loop", nil),
+            ("plain", "plain", 1), ("outer", "unsupported", 2), ("missing", "missing", nil), ("loop", "loop", nil),
         ]
         for (name, function, line) in expected {
             let failure = #expect(throws: FunctionFailure.self) {
@@ -97,6 +97,30 @@ struct FunctionHostTests {
             #expect(failure?.function == function, "\(name)")
             #expect(failure?.line == line, "\(name)")
         }
+    }
+
+    /// The engine has no stack for a value that isn't an Error.
+    @Test(
+        arguments: [
+            ("exports = async () => {\n  // throw 'no'\n  if (1)\n    throw 'no';\n  throw 'other' }", "main", 4),
+            (
+                "exports = () => {\n  try { context.functions.execute('inner') } catch (error) {\n    throw error } }",
+                "inner", 2
+            ),
+            ("exports = () => {\n  const code = 5;\n  throw { code, message: 'no' } }", "main", 3),
+            ("exports = () => {\n\n  throw `no ${1}` }", "main", 3),
+            ("exports = () => {\n  if (0) throw new Error('no');\n  throw 'a' + 1 }", "main", 3),
+            // These may be either.
+            ("exports = x => {\n  if (x) throw x;\n  throw { no: 1 } }", "main", nil),
+            ("exports = x => {\n  if (x) throw x;\n  return new Promise((_, reject) => reject('no')) }", "main", nil),
+        ] as [(String, String, Int?)])
+    func `a thrown text or object is in the line that threw it`(
+        _ source: String, _ function: String, _ line: Int?
+    ) throws {
+        let host = try TestHost(["main": source, "inner": "exports = () => {\n  throw 'inside' }"])
+        let failure = #expect(throws: FunctionFailure.self) { try host.call("main").get() }
+        #expect(failure?.function == function)
+        #expect(failure?.line == line)
     }
 
     @Test func `a line of the console names the function and line that wrote it`() throws {

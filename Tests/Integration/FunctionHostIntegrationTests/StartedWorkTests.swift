@@ -36,6 +36,7 @@ struct StartedWorkTests {
             "timer": "exports = () => {\n  setTimeout(() => { throw new Error('late') }, 5) }",
             "handled": "exports = async () => { \(Self.users).insertOne({}).catch(() => {}) }",
             "thrown": "exports = async () => { await \(Self.users).insertOne({}) }",
+            "text": "exports = () => {\n  (async () => { await null;\n  throw 'plain text' })() }",
         ])
         let refuse: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in
             .failure(EffectFailure(name: "MongoDBError", message: "refused", code: 11000))
@@ -45,14 +46,16 @@ struct StartedWorkTests {
         _ = try host.call("timer").get()
         _ = try host.call("handled", answer: refuse).get()
         #expect(throws: FunctionFailure.self) { try host.call("thrown", answer: refuse).get() }
+        _ = try host.call("text").get()
         #expect(
             host.logs == [
                 "error: an operation that isn't awaited failed: MongoDBError: refused",
                 "error: an operation that isn't awaited failed: TypeError: no",
                 "error: a timer of the function failed: Error: late",
+                "error: an operation that isn't awaited failed: plain text",
             ])
-        #expect(host.lines.map(\.function) == ["main", "late", "timer"])
-        #expect(host.lines.map(\.line) == [2, 3, 2])
+        #expect(host.lines.map(\.function) == ["main", "late", "timer", "text"])
+        #expect(host.lines.map(\.line) == [2, 3, 2, 3])
     }
 
     @Test func `a timer that only limits a wait doesn't delay the answer`() throws {

@@ -49,6 +49,9 @@ import Testing
         #expect(failed.status == 400)
         #expect(code(failed.text) == "FunctionExecutionError")
         #expect(failed.text.contains("it broke"))
+        let link = try ExtendedJSON.parse(failed.text)["link"]?.stringValue
+        #expect(link?.hasPrefix("http://127.0.0.1:") == true, "\(failed.text)")
+        #expect(link?.contains("/api/admin/v1/apps/\(app.id)/logs?before=") == true, "\(failed.text)")
         let logged = try await eventually("the failure is in the function's log") {
             try await fixture.postgres.query(
                 "select message from partita.function_logs where app = $1 and level = 'error' and function = 'broken'",

@@ -51,7 +51,8 @@ function fail(error) { host("failed", JSON.stringify(output().describe(error)));
 // The engine calls this for a promise that was rejected and that nothing waits for.
 function unhandled(_, reason) {
   const failure = output().describe(reason);
-  host("log", "error", `an operation that isn't awaited failed: ${failure.message}`, failure.stack ?? "");
+  const place = failure.function ? `throw@${failure.function}:${failure.line ?? 0}:0` : "";
+  host("log", "error", `an operation that isn't awaited failed: ${failure.message}`, failure.stack ?? place);
 }
 const answer = (...words) => effects().answer(...words), fire = id => timers().fire(id);
 const check = (name, source) => host("compile", "function", name, modules().withoutImports(source));

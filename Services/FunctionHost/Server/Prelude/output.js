@@ -13,8 +13,30 @@ function placeInPackage(stack) {
   const [, path, line] = /^[^\n]*@\/node_modules\/([^\n]+?):(\d+):\d+(?:\n|$)/.exec(appStack(String(stack ?? ""))) ?? [];
   return path ? ` (node_modules/${path}:${line})` : "";
 }
+// Where a value was thrown that isn't an Error. The engine keeps no stack for it, so the sources tell: the only `throw` of exactly this text
+// or, if there is none and no promise is rejected in another way, the only one that may have thrown it.
+const thrownLiteral = /^(["'`])((?:(?!\1)[^\\$])*)\1\s*(?:[;})\n]|$)/;
+function placeOfThrow(value) {
+  const exact = [], possible = [];
+  let mayReject = false;
+  for (const name of Object.keys(loaded)) {
+    const source = host("functionSource", name) ?? "";
+    mayReject ||= /\breject/.test(source);
+    source.split("\n").forEach((line, index) => {
+      const [, expression] = /^(?!\s*(?:\/\/|\*|\/\*)).*?(?<![.\w$])throw\s+([^\s;].*)/.exec(line) ?? [];
+      // An Error would have a stack.
+      if (expression === undefined || /^new\s+\w*Error\b/.test(expression)) return;
+      const literal = thrownLiteral.exec(expression)?.[2];
+      if (literal === undefined) possible.push({ function: name, line: index + 1 });
+      else if (literal === value) exact.push({ function: name, line: index + 1 });
+    });
+  }
+  const found = exact.length > 0 ? exact : mayReject ? [] : possible;
+  if (found.length === 1) return found[0];
+  return found.length > 1 && found.every(place => place.function === found[0].function) ? { function: found[0].function } : {};
+}
 function describe(error) {
-  if (!(error instanceof Error)) return { code: "FunctionExecutionError", message: text(error) };
+  if (!(error instanceof Error)) return { code: "FunctionExecutionError", message: text(error), ...placeOfThrow(error) };
   const message = error.name === "Error" ? error.message : `${error.name}: ${error.message}`;
   return {
     code: error.failure ?? "FunctionExecutionError", message: message + placeInPackage(error.stack), stack: appStack(error.stack), ...error.place,

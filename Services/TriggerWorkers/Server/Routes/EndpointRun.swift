@@ -74,7 +74,7 @@ struct EndpointRun: Sendable {
         do {
             value = try await functions.respond(function, to: payload, call)
         } catch let failure as FunctionFailure {
-            throw HTTPError(failure)
+            throw HTTPError(failure, link: LogsLink.url(of: app.id, for: request))
         }
         guard target.endpoint.respondsWithResult else { return .noContent }
         return try EndpointResponse(value: value, ignoresValue: target.ignoresValueOfResponse).response(

@@ -41,7 +41,7 @@ struct FunctionCallRoute: Sendable {
         do {
             return Self.answer(try await functions.run(name, arguments, call))
         } catch let failure as FunctionFailure {
-            throw HTTPError(failure)
+            throw HTTPError(failure, link: LogsLink.url(of: id, for: request))
         }
     }
 
