@@ -26,11 +26,13 @@ public struct FunctionCall: Sendable {
     /// `{result, response: {statusCode, headers: {name: [value]}, body, isSet}}`; the body is a string or binary, and absent when the
     /// function set none. `isSet` says whether it set anything.
     public var givesResponse: Bool
+    /// The time from the call's start, in seconds, for which timers that it has left behind may run after it was answered; `nil`: none do.
+    public var lingerLimit: Double?
 
     public init(
         id: Int64, function: String, arguments: FunctionArguments, context: String, cpuLimit: Double,
         sharedLimit: Double? = nil, turn: ExactText = "", seed: Int64? = nil, now: Int64? = nil,
-        givesResponse: Bool = false
+        givesResponse: Bool = false, lingerLimit: Double? = nil
     ) {
         self.id = id
         self.function = function
@@ -42,6 +44,7 @@ public struct FunctionCall: Sendable {
         self.seed = seed
         self.now = now
         self.givesResponse = givesResponse
+        self.lingerLimit = lingerLimit
     }
 }
 

@@ -22,6 +22,7 @@ extension HostRequest {
             document["now"] = call.now.map { .int64($0) }
             if call.arguments.isPlain { document["plain"] = true }
             if call.givesResponse { document["response"] = true }
+            document["lingerLimit"] = call.lingerLimit.map { .double($0) }
             return document
         case .answer(let call, let ordinal, .success(let value)):
             return [
@@ -56,7 +57,8 @@ extension HostRequest {
                     cpuLimit: document["cpuLimit"]?.doubleValue ?? 1,
                     sharedLimit: document["sharedLimit"]?.doubleValue,
                     turn: ExactText(document["turn"]?.stringValue ?? ""), seed: document["seed"]?.int64Value,
-                    now: document["now"]?.int64Value, givesResponse: document["response"]?.boolValue ?? false))
+                    now: document["now"]?.int64Value, givesResponse: document["response"]?.boolValue ?? false,
+                    lingerLimit: document["lingerLimit"]?.doubleValue))
         case "answer":
             let call = try document.integer("call"), ordinal = try document.integer("ordinal")
             if let error = document["error"]?.documentValue {
@@ -112,19 +114,36 @@ extension HostReply {
             document["line"] = line.line.map { .int64(Int64($0)) }
             return document
         case .done(let call, let result, let cpuTime, let memory):
-            var document: Document = [
-                "type": .string("done"), "call": .int64(call), "cpuTime": .double(cpuTime), "memory": .int64(memory),
-            ]
-            switch result {
-            case .success(let value): document["value"] = value
-            case .failure(let failure): document["error"] = .document(failure.document)
-            }
+            return Self.document("done", call, result, cpuTime, memory)
+        case .answered(let call, let result, let cpuTime, let memory):
+            return Self.document("answered", call, result, cpuTime, memory)
+        case .ended(let call, let failure):
+            var document: Document = ["type": .string("ended"), "call": .int64(call)]
+            document["error"] = failure.map { .document($0.document) }
             return document
         case .checked(let failure):
             var document: Document = ["type": .string("checked")]
             document["error"] = failure.map { .document($0.document) }
             return document
         }
+    }
+
+    private static func document(
+        _ type: String, _ call: Int64, _ result: Result<Value, FunctionFailure>, _ cpuTime: Double, _ memory: Int64
+    ) -> Document {
+        var document: Document = [
+            "type": .string(type), "call": .int64(call), "cpuTime": .double(cpuTime), "memory": .int64(memory),
+        ]
+        switch result {
+        case .success(let value): document["value"] = value
+        case .failure(let failure): document["error"] = .document(failure.document)
+        }
+        return document
+    }
+
+    private static func result(_ document: Document) -> Result<Value, FunctionFailure> {
+        document["error"]?.documentValue.map { .failure(FunctionFailure($0)) }
+            ?? .success(document["value"] ?? .undefined)
     }
 
     /// - Throws: `FunctionProtocolError` when the document isn't a reply.
@@ -145,12 +164,16 @@ extension HostReply {
                     level: try document.text("level"), message: try document.text("message"),
                     function: document["function"]?.stringValue, line: document["line"]?.intValue))
         case "done":
-            let result: Result<Value, FunctionFailure> =
-                document["error"]?.documentValue.map { .failure(FunctionFailure($0)) }
-                ?? .success(document["value"] ?? .undefined)
             self = .done(
-                call: try document.integer("call"), result, cpuTime: document["cpuTime"]?.doubleValue ?? 0,
-                memory: document["memory"]?.int64Value ?? 0)
+                call: try document.integer("call"), Self.result(document),
+                cpuTime: document["cpuTime"]?.doubleValue ?? 0, memory: document["memory"]?.int64Value ?? 0)
+        case "answered":
+            self = .answered(
+                call: try document.integer("call"), Self.result(document),
+                cpuTime: document["cpuTime"]?.doubleValue ?? 0, memory: document["memory"]?.int64Value ?? 0)
+        case "ended":
+            self = .ended(
+                call: try document.integer("call"), document["error"]?.documentValue.map { FunctionFailure($0) })
         case "checked": self = .checked(document["error"]?.documentValue.map { FunctionFailure($0) })
         case let type: throw FunctionProtocolError(message: "unknown reply type \(type)")
         }

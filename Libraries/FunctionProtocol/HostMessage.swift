@@ -22,6 +22,10 @@ public enum HostReply: Sendable {
     /// The end of a call, with its CPU time in seconds and the host's resident memory in bytes. A host of which a call was ended by a
     /// limit ends itself once its other calls have ended.
     case done(call: Int64, Result<Value, FunctionFailure>, cpuTime: Double, memory: Int64)
+    /// The answer to a call that goes on with the timers that it has left behind; otherwise as `done`.
+    case answered(call: Int64, Result<Value, FunctionFailure>, cpuTime: Double, memory: Int64)
+    /// The end of an answered call, with what ended it if it was a limit.
+    case ended(call: Int64, FunctionFailure?)
     /// The answer to `check`; `nil` when it is valid JavaScript.
     case checked(FunctionFailure?)
 }

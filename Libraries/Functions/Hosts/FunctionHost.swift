@@ -31,6 +31,8 @@ actor FunctionHost: LoopActor {
     let changed: @Sendable () -> Void
     /// Called with the name of a function that keeps others from running in its host.
     let obstructed: @Sendable (String) -> Void
+    /// Called when a call has ended that went on after its answer.
+    private let calmed: @Sendable (FunctionHost) -> Void
     private var watcher: FDWatcher?
     private var output: HostOutput?
     private var frames = FrameBuffer()
@@ -67,7 +69,8 @@ actor FunctionHost: LoopActor {
     struct PresentCall {
         let invocation: FunctionInvocation
         let deadline: LoopTimer
-        let continuation: CheckedContinuation<Value, any Error>
+        /// Whoever waits for the result; `nil` for a call that goes on after its answer.
+        var continuation: CheckedContinuation<Value, any Error>?
         let begin = ContinuousClock.now
         /// Owned by the call: cancelled with it.
         var effects: [Int64: Task<Void, Never>] = [:]
@@ -84,7 +87,8 @@ actor FunctionHost: LoopActor {
     init(
         executable: String, bundle: FunctionBundle, memoryLimit: Int, confinement: HostConfinement, loop: EventLoop,
         logger: Logger, changed: @escaping @Sendable () -> Void,
-        obstructed: @escaping @Sendable (String) -> Void
+        obstructed: @escaping @Sendable (String) -> Void,
+        calmed: @escaping @Sendable (FunctionHost) -> Void
     ) throws {
         self.loop = loop
         self.bundle = bundle
@@ -92,6 +96,7 @@ actor FunctionHost: LoopActor {
         self.logger = logger
         self.changed = changed
         self.obstructed = obstructed
+        self.calmed = calmed
         page = try SharedPage(for: executable)
         activity = HostActivity(page.memory)
         var ends: [Int32] = [0, 0]
@@ -156,24 +161,42 @@ actor FunctionHost: LoopActor {
         hasLowPriority = true
     }
 
-    /// Whether nothing is placed here.
+    /// Whether nothing is placed here. Calls may go on that were answered.
     var isIdle: Bool { placed == 0 }
+    /// Whether it is idle, and no call goes on after its answer.
+    var isCalm: Bool { isIdle && calls.isEmpty }
 
     /// What waits to be sent, in bytes, beyond which no more calls are placed here.
     private static let maximumUnsent = 8 << 20
 
-    /// Runs a function to its end. When the task is cancelled, the function is ended.
+    /// Runs a function to its answer. When the task is cancelled, the function is ended.
     /// - Throws: `FunctionFailure`, `Displaced`, `CancellationError`.
     func call(_ invocation: FunctionInvocation) async throws -> Value {
         lastNumber += 1
         let number = lastNumber
-        return try await withTaskCancellationHandler {
+        do {
+            let value = try await result(of: invocation, number)
+            if calls[number] == nil { await invocation.finish?() }
+            return value
+        } catch {
+            // One that was displaced begins again.
+            if calls[number] == nil, !(error is Displaced) { await invocation.finish?() }
+            throw error
+        }
+    }
+
+    private func result(of invocation: FunctionInvocation, _ number: Int64) async throws -> Value {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
                 start(invocation, number, continuation)
             }
         } onCancel: {
-            loop.execute { self.assumeIsolated { $0.end(number, because: CancellationError()) } }
+            loop.execute { self.assumeIsolated { $0.cancel(number) } }
         }
+    }
+
+    private func cancel(_ number: Int64) {
+        if calls[number]?.continuation != nil { end(number, because: CancellationError()) }
     }
 
     private func start(
@@ -189,6 +212,10 @@ actor FunctionHost: LoopActor {
         var call = invocation.call
         call.id = number
         call.sharedLimit = isAlone ? nil : Self.sharedLimit
+        // A repeatable run is over with its answer: nothing records what it would do afterwards.
+        if invocation.finish != nil, call.seed == nil {
+            call.lingerLimit = Double(invocation.limits.wallMilliseconds) / 1000
+        }
         send(.call(call))
         watchSteps()
     }
@@ -308,6 +335,20 @@ actor FunctionHost: LoopActor {
             }
             calls[number]?.effects[effect.ordinal] = task
             if let session { calls[number]?.sessions[session] = task }
+        case .answered(let number, let result, _, let memory):
+            self.memory = memory
+            hasDone = true
+            guard let continuation = calls[number]?.continuation else { return }
+            calls[number]?.continuation = nil
+            calls[number]?.isUntouched = false
+            continuation.resume(with: result.mapError { $0 })
+        case .ended(let number, let failure):
+            guard let failure else { return finish(number, .success(.undefined)) }
+            if failure.code.endsHost {
+                isDraining = true
+                if let call = calls[number] { obstructed(call.invocation.call.function) }
+            }
+            finish(number, .failure(failure))
         case .done(let number, let result, let time, let memory):
             self.memory = memory
             hasDone = true
@@ -336,7 +377,20 @@ actor FunctionHost: LoopActor {
         guard let call = calls.removeValue(forKey: number) else { return }
         call.deadline.close()
         for effect in call.effects.values { effect.cancel() }
-        call.continuation.resume(with: result)
+        if let continuation = call.continuation { return continuation.resume(with: result) }
+        if case .failure(let failure as FunctionFailure) = result {
+            call.invocation.log(
+                ConsoleLine(
+                    level: "error",
+                    message:
+                        "what the function had left behind was ended: \(failure.code.rawValue): \(failure.message)",
+                    function: failure.function, line: failure.line))
+        }
+        let finish = call.invocation.finish
+        Task {
+            await finish?()
+            calmed(self)
+        }
     }
 
     func send(_ request: HostRequest) {

@@ -225,7 +225,7 @@ public actor FunctionHostPool: LoopActor, Service {
                 && host.assumeIsolated { $0.isOpen }
         }
         if isAlone {
-            let idle = open.filter { $0.assumeIsolated { $0.isIdle } }
+            let idle = open.filter { $0.assumeIsolated { $0.isCalm } }
             if let host = idle.last(where: { $0.assumeIsolated { $0.hasLowPriority } }) ?? idle.last { return host }
             return try mayStart(bundle, isAlone: true) ? start(bundle) : nil
         }
@@ -262,8 +262,10 @@ public actor FunctionHostPool: LoopActor, Service {
 
     /// Starts a host, in place of the one that was idle for the longest time if there are as many as there may be.
     private func start(_ bundle: FunctionBundle) throws(FunctionFailure) -> FunctionHost {
-        if hosts.count >= configuration.hosts, let idle = hosts.first(where: { $0.assumeIsolated { $0.isIdle } }) {
-            remove(idle)
+        if hosts.count >= configuration.hosts {
+            // A call that was answered doesn't keep others from a process.
+            let calm = hosts.first { $0.assumeIsolated { $0.isCalm } }
+            if let idle = calm ?? hosts.first(where: { $0.assumeIsolated { $0.isIdle } }) { remove(idle) }
         }
         do {
             let app = bundle.app
@@ -273,7 +275,8 @@ public actor FunctionHostPool: LoopActor, Service {
                 changed: { [weak self] in self?.assumeIsolated { $0.wake() } },
                 obstructed: { [weak self] function in
                     self?.assumeIsolated { $0.setApart(FunctionKey(app: app, function: function)) }
-                })
+                },
+                calmed: { [weak self] host in self?.assumeIsolated { $0.tidy(host) } })
             try host.assumeIsolated { try $0.start() }
             hosts.append(host)
             return host
@@ -283,22 +286,29 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     private func giveBack(_ host: FunctionHost) {
-        let isKept = host.assumeIsolated { host in
+        host.assumeIsolated { host in
             host.placed -= 1
             if host.memory >= configuration.recycleMemory || gate.isClosed { host.isDraining = true }
-            guard host.isIdle else { return host.isUsable }
-            host.isAlone = false
-            return host.isUsable && !host.isDraining
+            if host.isIdle { host.isAlone = false }
         }
-        if !isKept {
+        tidy(host)
+        wake()
+    }
+
+    /// Ends a host that has nothing to do, if it takes no more calls, or there are many such hosts.
+    private func tidy(_ host: FunctionHost) {
+        guard let index = hosts.firstIndex(where: { $0 === host }) else { return }
+        let (isUsable, isIdle, isEnding) = host.assumeIsolated {
+            ($0.isUsable, $0.isIdle, $0.isDraining && $0.isCalm)
+        }
+        if !isUsable || isEnding {
             remove(host)
-        } else if host.assumeIsolated({ $0.isIdle }), let index = hosts.firstIndex(where: { $0 === host }) {
+        } else if isIdle {
             hosts.remove(at: index)
             hosts.append(host)
-            let idle = hosts.filter { $0.assumeIsolated { $0.isIdle } }
-            if idle.count > max(1, configuration.hosts / 2) { remove(idle[0]) }
+            let calm = hosts.filter { $0.assumeIsolated { $0.isCalm } }
+            if calm.count > max(1, configuration.hosts / 2) { remove(calm[0]) }
         }
-        wake()
     }
 
     private func remove(_ host: FunctionHost) {

@@ -30,6 +30,9 @@ public struct FunctionInvocation: Sendable {
     public var needsOwnHost: Bool
     /// Carries out the function's effects outside of its process.
     public var perform: @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>
+    /// Called when nothing of the run needs `perform` any more; perhaps more than once. With it, timers that the function has left behind may run
+    /// after the call was answered, until its time limit. `nil`: such timers don't run, and the caller knows the end by the answer.
+    public var finish: (@Sendable () async -> Void)?
     /// Takes a line of the function's console.
     public var log: @Sendable (ConsoleLine) -> Void
 
@@ -44,6 +47,7 @@ public struct FunctionInvocation: Sendable {
         limits: Limits = Limits(), needsOwnHost: Bool = false, givesResponse: Bool = false,
         seed: Int64? = nil, now: Int64? = nil,
         perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
+        finish: (@Sendable () async -> Void)? = nil,
         log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
     ) {
         self.bundle = bundle
@@ -56,6 +60,7 @@ public struct FunctionInvocation: Sendable {
         self.limits = limits
         self.needsOwnHost = needsOwnHost
         self.perform = perform
+        self.finish = finish
         self.log = log
     }
 }

@@ -26,6 +26,8 @@ public final class FunctionHostServer {
 
     /// How many contexts are prepared while there is nothing else to do.
     private static let spares = 4
+    /// How many calls may go on after their answers. Each keeps its context.
+    private static let maximumLingering = 32
 
     private let connection: HostConnection
     private let activity: HostActivity
@@ -42,6 +44,8 @@ public final class FunctionHostServer {
     private var runs: [Int64: FunctionRun] = [:]
     /// The calls that haven't begun.
     private var calls: [Int64: ExactText] = [:]
+    /// The answered calls that go on.
+    private var lingering: Set<Int64> = []
     private var work = Turns<ExactText, Work>()
     /// The run whose JavaScript runs.
     private var present: FunctionRun?
@@ -124,6 +128,7 @@ public final class FunctionHostServer {
             work.append(.answer(call: call, ordinal: ordinal, result), of: run.call.turn)
         case .end(let call):
             runs[call] = nil
+            lingering.remove(call)
             if calls.removeValue(forKey: call) != nil { _ = work.remove { $0.call == call } }
         case .check(let source): try connection.send(.checked(try check(source)))
         }
@@ -141,7 +146,8 @@ public final class FunctionHostServer {
             calls[call.id] = nil
             do throws(JavaScriptError) {
                 runs[call.id] = FunctionRun(
-                    call: call, sources: names, realm: try realm(), connection: connection)
+                    call: call, sources: names, realm: try realm(), connection: connection,
+                    mayLinger: { [unowned self] in lingering.count < Self.maximumLingering })
             } catch {
                 runs[call.id] = FunctionRun(call: call, failure: FunctionFailure(error))
             }
@@ -151,7 +157,7 @@ public final class FunctionHostServer {
         activity.begin(call: run.call.id)
         switch work {
         case .start: run.start()
-        case .answer(_, let ordinal, let result): run.answer(ordinal, result)
+        case .answer(_, let ordinal, let result): run.take(result, of: ordinal)
         case .timers: run.fireTimers()
         }
         activity.end()
@@ -161,10 +167,18 @@ public final class FunctionHostServer {
     }
 
     private func finishIfDone(_ run: FunctionRun) throws {
+        let (call, memory) = (run.call.id, Int64(machine.residentBytes))
+        if let answer = run.answer, lingering.insert(call).inserted {
+            try connection.send(.answered(call: call, answer, cpuTime: run.cpuTime, memory: memory))
+        }
         guard let result = run.result else { return }
-        runs[run.call.id] = nil
-        try connection.send(
-            .done(call: run.call.id, result, cpuTime: run.cpuTime, memory: Int64(machine.residentBytes)))
+        runs[call] = nil
+        guard lingering.remove(call) != nil else {
+            return try connection.send(.done(call: call, result, cpuTime: run.cpuTime, memory: memory))
+        }
+        var failure: FunctionFailure?
+        if case .failure(let end) = result, !run.isComplete { failure = end }
+        try connection.send(.ended(call: call, failure))
     }
 
     // MARK: Memory

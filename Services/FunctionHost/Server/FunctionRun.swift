@@ -5,11 +5,11 @@ import JavaScript
 
 /// One call in progress: its context, its timers, and the effects that it waits for.
 ///
-/// It ends when the function has returned, its promise is settled, and what it started without awaiting is done: effects, their
-/// continuations, and timers that are due soon.
+/// It is answered when the function has returned, its promise is settled, and what it started without awaiting is done: effects, their
+/// continuations, and timers that are due soon. If later timers are left, and it may linger, it goes on until they have run.
 final class FunctionRun {
-    /// How long after the function's own end its timers still run. A timer that only limits a wait (`Promise.race`) is often left
-    /// behind, and must not delay the result.
+    /// How long after the function's own end its timers still delay the answer. A timer that only limits a wait (`Promise.race`) is often
+    /// left behind, and must not delay it.
     private static let timerGrace = Duration.seconds(1)
 
     /// The largest console output of a call in bytes; further output is dropped, with a message that says so.
@@ -30,6 +30,13 @@ final class FunctionRun {
     private let sources: Set<ExactText>
     private let context: JavaScriptContext?
     private let connection: HostConnection?
+    /// Whether the host has room for one more call that goes on after its answer.
+    private let mayLinger: () -> Bool
+    private let beginning = ContinuousClock.now
+    /// The result of a call that goes on.
+    private(set) var answer: Result<Value, FunctionFailure>?
+    /// Whether it ended by itself, and by no limit.
+    private(set) var isComplete = false
     private var timers: [(id: String, due: ContinuousClock.Instant)] = []
     private var earliestTimer: ContinuousClock.Instant?
     /// Whether `fireTimers` will be called.
@@ -45,8 +52,12 @@ final class FunctionRun {
     private var waitingBytes = 0
     private var loggedBytes = 0
 
-    init(call: FunctionCall, sources: Set<ExactText>, realm: Realm, connection: HostConnection) {
+    init(
+        call: FunctionCall, sources: Set<ExactText>, realm: Realm, connection: HostConnection,
+        mayLinger: @escaping () -> Bool
+    ) {
         self.call = call
+        self.mayLinger = mayLinger
         self.sources = sources
         self.connection = connection
         let context = realm.context
@@ -61,6 +72,7 @@ final class FunctionRun {
         sources = []
         context = nil
         connection = nil
+        mayLinger = { false }
         result = .failure(failure)
     }
 
@@ -93,7 +105,7 @@ final class FunctionRun {
             ])
     }
 
-    func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
+    func take(_ result: Result<Value, EffectFailure>, of ordinal: Int64) {
         guard waiting.contains(ordinal) else { return }
         guard call.seed != nil else { return deliver(ordinal, result) }
         early[ordinal] = result
@@ -143,15 +155,28 @@ final class FunctionRun {
             }
             return
         }
-        let last = ending.time + Self.timerGrace
-        if timers.contains(where: { $0.due <= last }) { return }
+        if answer == nil, timers.contains(where: { $0.due <= ending.time + Self.timerGrace }) { return }
         if !timers.isEmpty {
-            log([
-                "warn", "timers that are due later than a second after the function's end don't run: \(timers.count)",
-                "",
-            ])
+            if let reason = reasonToEnd() {
+                log(["warn", "timers that are due \(reason) don't run: \(timers.count)", ""])
+            } else {
+                leaveTrace()
+                answer = answer ?? ending.result
+                return
+            }
         }
+        isComplete = true
         result = ending.result
+    }
+
+    /// Why the call doesn't wait for the timers that are left; `nil` when it does.
+    private func reasonToEnd() -> String? {
+        guard let limit = call.lingerLimit else { return "later than a second after the function's end" }
+        guard timers.contains(where: { $0.due <= beginning + .seconds(limit) }) else {
+            return "after the function's time limit"
+        }
+        guard answer == nil, !mayLinger() else { return nil }
+        return "later than a second after the function's end, while as many calls as may be still go on,"
     }
 
     private func fail(_ code: FunctionFailure.Code, _ message: String) {

@@ -70,6 +70,54 @@ struct StartedWorkTests {
         #expect(host.logs == ["warn: timers that are due later than a second after the function's end don't run: 1"])
     }
 
+    @Test func `timers that are left run after the answer, until the function's time limit`() throws {
+        let host = try TestHost([
+            "late": """
+            exports = () => {
+              setTimeout(async () => { await \(Self.users).insertOne({ _id: 1 }); setTimeout(() => console.log("last"), 50) }, 1200);
+              return "answer";
+            }
+            """,
+            "failing":
+                "exports = () => {\n  setTimeout(() => { throw new Error('late') }, 1100);\n  throw new Error('own') }",
+            "endless": "exports = () => { setInterval(() => {}, 20); setTimeout(() => {}, 60000) }",
+            "busy": "exports = () => { setTimeout(() => { for (;;) {} }, 1100) }",
+        ])
+        let start = ContinuousClock.now
+        #expect(try host.call("late", lingerLimit: 30).get().stringValue == "answer")
+        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(host.effects.isEmpty)
+        #expect(try host.linger() == nil)
+        #expect(host.effects.map(\.action) == ["insertOne"])
+        #expect(host.logs == ["log: last"])
+
+        let own = #expect(throws: FunctionFailure.self) { try host.call("failing", lingerLimit: 30).get() }
+        #expect(own?.message == "own")
+        #expect(try host.linger() == nil)
+        #expect(host.logs.last == "error: a timer of the function failed: Error: late")
+        #expect(host.lines.last?.line == 2)
+
+        _ = try host.call("endless", lingerLimit: 1.5).get()
+        #expect(try host.linger() == nil)
+        #expect(host.logs.last == "warn: timers that are due after the function's time limit don't run: 2")
+
+        _ = try host.call("busy", cpuLimit: 0.2, lingerLimit: 30).get()
+        #expect(try host.linger()?.code == .executionTimeLimitExceeded)
+    }
+
+    @Test func `a host lets only so many calls go on, and a repeatable one not at all`() throws {
+        let host = try TestHost(["leave": "exports = () => { setTimeout(() => {}, 5000) }"])
+        for _ in 0..<32 { _ = try host.call("leave", lingerLimit: 60).get() }
+        #expect(host.logs.isEmpty)
+        _ = try host.call("leave", lingerLimit: 60).get()
+        #expect(
+            host.logs == [
+                "warn: timers that are due later than a second after the function's end, while as many calls as may be still go on, don't run: 1"
+            ])
+        _ = try host.call("leave", seed: 1).get()
+        #expect(host.logs.count == 2)
+    }
+
     @Test func `what is left of a function counts against its CPU limit`() throws {
         let host = try TestHost([
             "main": "exports = () => { setTimeout(() => { for (;;) {} }, 1); return 1 }"

@@ -47,23 +47,44 @@ final class TestHost {
     func call(
         _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
         seed: Int64? = nil,
-        now: Int64? = nil, givesResponse: Bool = false,
+        now: Int64? = nil, givesResponse: Bool = false, lingerLimit: Double? = nil,
         answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
     ) throws -> Result<Value, FunctionFailure> {
         _ = try begin(
             function, arguments, context: context, cpuLimit: cpuLimit, seed: seed, now: now,
-            givesResponse: givesResponse)
+            givesResponse: givesResponse, lingerLimit: lingerLimit)
         while true {
             switch try next() {
-            case .log(_, let line):
-                logs.append("\(line.level): \(line.message)")
-                lines.append(line)
-            case .effect(let call, let effect):
-                effects.append(effect)
-                try send(.answer(call: call, ordinal: effect.ordinal, answer(effect)))
-            case .done(_, let result, _, _): return result
-            case .ready, .checked: throw FunctionProtocolError(message: "unexpected")
+            case .done(_, let result, _, _), .answered(_, let result, _, _): return result
+            case let reply: try handle(reply, answer)
             }
+        }
+    }
+
+    /// Waits for the end of a call that goes on after its answer.
+    /// - Returns: what ended it, if it was a limit.
+    func linger(
+        answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
+    ) throws -> FunctionFailure? {
+        while true {
+            switch try next() {
+            case .ended(_, let failure): return failure
+            case let reply: try handle(reply, answer)
+            }
+        }
+    }
+
+    private func handle(
+        _ reply: HostReply, _ answer: (FunctionEffect) -> Result<Value, EffectFailure>
+    ) throws {
+        switch reply {
+        case .log(_, let line):
+            logs.append("\(line.level): \(line.message)")
+            lines.append(line)
+        case .effect(let call, let effect):
+            effects.append(effect)
+            try send(.answer(call: call, ordinal: effect.ordinal, answer(effect)))
+        case .ready, .checked, .done, .answered, .ended: throw FunctionProtocolError(message: "unexpected: \(reply)")
         }
     }
 
@@ -71,7 +92,8 @@ final class TestHost {
     /// - Returns: its number.
     func begin(
         _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
-        turn: String = "", seed: Int64? = nil, now: Int64? = nil, givesResponse: Bool = false
+        turn: String = "", seed: Int64? = nil, now: Int64? = nil, givesResponse: Bool = false,
+        lingerLimit: Double? = nil
     ) throws -> Int64 {
         lastCall += 1
         try send(
@@ -79,7 +101,8 @@ final class TestHost {
                 FunctionCall(
                     id: lastCall, function: function, arguments: FunctionArguments(arguments),
                     context: ExtendedJSON.print(context, mode: .exact), cpuLimit: cpuLimit,
-                    turn: ExactText(turn), seed: seed, now: now, givesResponse: givesResponse)))
+                    turn: ExactText(turn), seed: seed, now: now, givesResponse: givesResponse, lingerLimit: lingerLimit)
+            ))
         return lastCall
     }
 

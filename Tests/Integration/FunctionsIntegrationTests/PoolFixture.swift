@@ -54,7 +54,8 @@ struct PoolFixture: Sendable {
         _ source: String, _ arguments: [Value] = [], function: String = "f", app: String = PoolFixture.app,
         share: String? = nil, user: String? = nil, limits: FunctionInvocation.Limits = .init(),
         turns: DocumentTurns? = nil,
-        effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
+        effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil,
+        finish: (@Sendable () async -> Void)? = nil, log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
     ) async throws -> Value {
         let effects = DocumentEffects(store: store, app: Self.app, turns: turns, user: user)
         let result: Result<Value, any Error>
@@ -68,7 +69,7 @@ struct PoolFixture: Sendable {
                         share: share, user: user, function: function, arguments: arguments,
                         context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
                         limits: limits,
-                        perform: effect ?? { await effects.perform($0) })))
+                        perform: effect ?? { await effects.perform($0) }, finish: finish, log: log)))
         } catch {
             result = .failure(error)
         }

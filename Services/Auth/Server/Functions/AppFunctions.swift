@@ -29,6 +29,7 @@ struct AppFunctions: Sendable {
                 }
                 return await effects.perform(effect)
             },
+            finish: { await effects.finish() },
             log: { line in
                 logger.info(
                     "function's console",
@@ -37,13 +38,6 @@ struct AppFunctions: Sendable {
                         "console.text": "\(line.message)",
                     ])
             })
-        do {
-            let value = try await pool.run(invocation)
-            await effects.finish()
-            return value
-        } catch {
-            await effects.finish()
-            throw error
-        }
+        return try await pool.run(invocation)
     }
 }

@@ -116,10 +116,10 @@ struct ClientFunctions: Sendable {
                 }
                 return await documents.perform(effect)
             },
+            finish: { await documents.finish() },
             log: { logs.add(.init($0, app: definition.id, function: name)) })
         let result: Result<Value, any Error>
         do { result = .success(try await hosts.run(invocation)) } catch { result = .failure(error) }
-        await documents.finish()
         switch result {
         case .failure(let failure as FunctionFailure):
             logs.add(
