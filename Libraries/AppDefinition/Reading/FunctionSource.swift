@@ -40,13 +40,14 @@ enum FunctionSource {
     static func usedServices(_ source: String) -> [(name: String, line: Int)] {
         guard source.containsBytes(of: "services") else { return [] }
         let script = ScriptTokens(ScriptText(source))
+        let texts = script.assignedTexts
         return script.tokens.indices.compactMap { index in
             guard script.has("services", at: index), let get = script.member(after: index), script.has("get", at: get),
                 script.has("(", at: get + 1)
             else { return nil }
             let isVariable = script.has(")", at: get + 3)
-            let name = isVariable ? script.literal(of: get + 2) : script.literal(at: get + 2)
-            return name.map { ($0, script.line(index)) }
+            let name = isVariable ? texts[ExactText(script.text(get + 2))] : script.literal(at: get + 2)
+            return name.map { ($0, script.tokens[index].line) }
         }
     }
 

@@ -132,11 +132,14 @@ struct ScriptText {
         }
     }
 
+    /// The most bytes of a regular expression: what has no end is looked through for each slash in it.
+    private static let patternLimit = 500
+
     /// Blanks a regular expression, and returns the place after it; `nil` if it has no end on its line.
     private mutating func endOfPattern(_ start: Int) -> Int? {
         var at = start + 1
         var isClass = false
-        while at < code.count, !Self.isBreak(code[at]) {
+        while at < min(code.count, start + Self.patternLimit), !Self.isBreak(code[at]) {
             switch code[at] {
             case UInt8(ascii: "\\"): at += 1
             case UInt8(ascii: "["): isClass = true

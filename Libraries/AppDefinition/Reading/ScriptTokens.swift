@@ -6,6 +6,8 @@ struct ScriptTokens {
     struct Token {
         var range: Range<Int>
         var isName: Bool
+        /// Counted from 1.
+        var line: Int
         /// The index of the bracket that belongs to this one.
         var partner: Int?
     }
@@ -17,34 +19,35 @@ struct ScriptTokens {
         self.script = script
         let bytes = script.bare
         var open: [Int] = []
-        var at = 0
+        var (at, line) = (0, 1)
         while at < bytes.count {
             if ScriptText.isSpace(bytes[at]) {
+                let isPair =
+                    bytes[at] == UInt8(ascii: "\r") && at + 1 < bytes.count && bytes[at + 1] == UInt8(ascii: "\n")
+                if bytes[at] == UInt8(ascii: "\n") || bytes[at] == UInt8(ascii: "\r") && !isPair { line += 1 }
                 at += 1
                 continue
             }
             let start = at
             while at < bytes.count, ScriptText.isName(bytes[at]) { at += 1 }
             if at > start {
-                tokens.append(Token(range: start..<at, isName: true))
+                tokens.append(Token(range: start..<at, isName: true, line: line))
                 continue
             }
             at += 1
             switch bytes[start] {
             case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): open.append(tokens.count)
             case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"):
-                tokens.append(Token(range: start..<at, isName: false, partner: open.popLast()))
+                tokens.append(Token(range: start..<at, isName: false, line: line, partner: open.popLast()))
                 if let partner = tokens[tokens.count - 1].partner { tokens[partner].partner = tokens.count - 1 }
                 continue
             default: break
             }
-            tokens.append(Token(range: start..<at, isName: false))
+            tokens.append(Token(range: start..<at, isName: false, line: line))
         }
     }
 
     func text(_ index: Int) -> String { String(decoding: script.bare[tokens[index].range], as: UTF8.self) }
-
-    func line(_ index: Int) -> Int { script.line(at: tokens[index].range.lowerBound) }
 
     /// Whether a token is this name or sign.
     func has(_ text: StaticString, at index: Int) -> Bool {
@@ -80,11 +83,15 @@ struct ScriptTokens {
         return String(decoding: script.code[inside], as: UTF8.self)
     }
 
-    /// The text that is assigned to the variable at an index; `nil` if it isn't, or if there are several.
-    func literal(of index: Int) -> String? {
-        guard tokens.indices.contains(index), tokens[index].isName else { return nil }
-        let assigned = places(of: text(index)).filter { has("=", at: $0 + 1) && !has("=", at: $0 + 2) }
-        return assigned.count == 1 ? literal(at: assigned[0] + 2) : nil
+    /// The texts that variables are assigned, by their names; without those that are assigned several times, or something else.
+    var assignedTexts: [ExactText: String] {
+        var texts: [ExactText: String?] = [:]
+        for index in tokens.indices
+        where tokens[index].isName && has("=", at: index + 1) && !has("=", at: index + 2) && !has(".", at: index - 1) {
+            let name = ExactText(text(index))
+            texts[name] = .some(texts[name] == nil ? literal(at: index + 2) : nil)
+        }
+        return texts.compactMapValues(\.self)
     }
 
     /// Whether the script declares a name, as a variable, a function, a parameter or an import.
@@ -136,13 +143,14 @@ struct ScriptTokens {
     /// The variable to which an expression is assigned that ends with a member whose name is at an index, as in
     /// `const name = a.b().member()`.
     func variable(ofExpressionWith member: Int) -> String? {
-        var start = member
+        var (start, steps) = (member, 0)
         for _ in 0..<Self.reach where has(".", at: start - 1) {
             let former = start
             var end = start - 2
             if has("?", at: end) { end -= 1 }
             while has(")", at: end) || has("]", at: end) {
-                guard let partner = tokens[end].partner else { return nil }
+                steps += 1
+                guard steps < Self.reach, let partner = tokens[end].partner else { return nil }
                 start = partner
                 end = partner - 1
             }

@@ -64,7 +64,7 @@ struct UnservedCalls {
 
         private mutating func add(_ name: String, at index: Int, _ message: String) {
             guard names.insert(ExactText(name)).inserted else { return }
-            found.append((tokens.line(index), message))
+            found.append((tokens.tokens[index].line, message))
         }
 
         private mutating func addMember(_ index: Int, of object: String) {
@@ -102,13 +102,13 @@ struct UnservedCalls {
                 return databases.contains(ExactText(tokens.text(before)))
             }
             for (variables, object) in [(databases, "db()"), (collections, "collection()")] {
-                for variable in variables.sortedTexts {
-                    for place in tokens.places(of: variable) {
-                        guard let member = tokens.member(after: place), tokens.has("(", at: member + 1) else {
-                            continue
-                        }
-                        addMember(member, of: object)
-                    }
+                guard !variables.isEmpty else { continue }
+                for place in tokens.tokens.indices
+                where tokens.tokens[place].isName && !tokens.has(".", at: place - 1) {
+                    guard let member = tokens.member(after: place), tokens.has("(", at: member + 1),
+                        variables.contains(ExactText(tokens.text(place)))
+                    else { continue }
+                    addMember(member, of: object)
                 }
             }
         }

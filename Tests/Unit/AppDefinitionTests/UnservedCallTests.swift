@@ -88,7 +88,11 @@ struct UnservedCallTests {
         #expect(large.count == 1 && large.first?.contains("isn't searched") == true, "\(large)")
     }
 
-    @Test(arguments: [",[", "{(", "context,", "a.db().", "`${", "/", "'", "collection("])
+    @Test(arguments: [
+        ",[", "{(", "context,", "a.db().", "`${", "/", "'", "collection(", "(/[", "services.get('a');",
+        "v=a.db();v.b();",
+        "()()()()()()()()().db()", "/ ",
+    ])
     func `a source of one sign over and over is read in time`(_ part: String) {
         let source = String(repeating: part, count: (1 << 18) / part.utf8.count - 100)
         let time = ContinuousClock().measure { _ = warnings(source) }
