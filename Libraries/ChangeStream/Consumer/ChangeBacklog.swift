@@ -19,9 +19,9 @@ final class ChangeBacklog: EventBacklog {
 
     private struct State {
         var behind: [Key: Span] = [:]
-        /// By app: the partitions whose deferred changes aren't being read yet, oldest first, and the number of those being read.
-        var waiting: [ExactText: [Key]] = [:]
-        var readers: [ExactText: Int] = [:]
+        var apps: [ExactText: Readings] = [:]
+        /// The partitions whose changes take long to handle, as the last attempt to read all of them showed.
+        var slow: Set<Key> = []
         var hasMoved = false
         /// Partitions whose first change in this process was checked for a gap before it.
         var checked: Set<Key> = []
@@ -31,14 +31,64 @@ final class ChangeBacklog: EventBacklog {
                 behind[key] = Span(first: min(span.first, revision), last: max(span.last, revision))
             } else {
                 behind[key] = Span(first: revision, last: revision)
-                waiting[key.app, default: []].append(key)
+                apps[ExactText(key.app), default: Readings()].wait(key, isSlow: false)
             }
         }
 
         mutating func release(_ key: Key) {
-            readers[key.app, default: 1] -= 1
-            if readers[key.app] == 0 { readers[key.app] = nil }
-            if behind[key] != nil { waiting[key.app, default: []].append(key) }
+            let app = ExactText(key.app)
+            apps[app]?.end(key)
+            if behind[key] == nil {
+                slow.remove(key)
+            } else {
+                apps[app, default: Readings()].wait(key, isSlow: slow.contains(key))
+            }
+            if apps[app]?.isEmpty == true { apps[app] = nil }
+        }
+    }
+
+    /// The partitions of an app that are behind: those being read, and those that wait for it. Slow ones and others leave a place to
+    /// each other, so that the partitions of a slow trigger's collection don't hold up those of another one.
+    private struct Readings {
+        private var quick = Kind()
+        private var slow = Kind()
+        private var slowOnes: Set<Key> = []
+
+        private struct Kind {
+            /// Oldest first.
+            var waiting: [Key] = []
+            var readers = 0
+        }
+
+        var isEmpty: Bool {
+            quick.waiting.isEmpty && slow.waiting.isEmpty && quick.readers == 0 && slow.readers == 0
+        }
+
+        mutating func wait(_ key: Key, isSlow: Bool) {
+            if isSlow { slow.waiting.append(key) } else { quick.waiting.append(key) }
+        }
+
+        /// The partitions that can be read now.
+        mutating func take() -> [Key] {
+            let isShared = !slow.waiting.isEmpty || slow.readers > 0
+            var taken: [Key] = []
+            while quick.readers + slow.readers < readersPerApp, quick.readers < readersPerApp - (isShared ? 1 : 0),
+                !quick.waiting.isEmpty
+            {
+                quick.readers += 1
+                taken.append(quick.waiting.removeFirst())
+            }
+            while quick.readers + slow.readers < readersPerApp, slow.readers < readersPerApp - 1, !slow.waiting.isEmpty
+            {
+                slow.readers += 1
+                slowOnes.insert(slow.waiting[0])
+                taken.append(slow.waiting.removeFirst())
+            }
+            return taken
+        }
+
+        mutating func end(_ key: Key) {
+            if slowOnes.remove(key) != nil { slow.readers -= 1 } else { quick.readers -= 1 }
         }
     }
 
@@ -121,15 +171,14 @@ final class ChangeBacklog: EventBacklog {
     func next() -> [(key: Key, span: Span)] {
         state.withLock { state in
             var taken: [(key: Key, span: Span)] = []
-            for app in Array(state.waiting.keys) {
-                let number = Self.readersPerApp - state.readers[app, default: 0]
-                let keys = state.waiting[app]?.prefix(number) ?? []
-                guard !keys.isEmpty else { continue }
-                let found = keys.compactMap { key in state.behind[key].map { (key: key, span: $0) } }
-                taken += found
-                state.readers[app, default: 0] += found.count
-                state.waiting[app]?.removeFirst(keys.count)
-                if state.waiting[app]?.isEmpty == true { state.waiting[app] = nil }
+            for app in Array(state.apps.keys) {
+                for key in state.apps[app]?.take() ?? [] {
+                    if let span = state.behind[key] {
+                        taken.append((key: key, span: span))
+                    } else {
+                        state.apps[app]?.end(key)
+                    }
+                }
             }
             return taken
         }
@@ -140,6 +189,15 @@ final class ChangeBacklog: EventBacklog {
     func finish(_ key: Key, _ span: Span) {
         state.withLock { state in
             if state.behind[key]?.last == span.last { state.behind[key] = nil }
+            state.release(key)
+        }
+        wake.yield()
+    }
+
+    /// Ends the reading of a partition whose changes take long to handle, so that others get their turn; it goes on later.
+    func pause(_ key: Key) {
+        state.withLock { state in
+            state.slow.insert(key)
             state.release(key)
         }
         wake.yield()

@@ -131,7 +131,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             guard done.watermark < end, !backlog.contains(key),
                 await consumer.owns(key: DocumentChangesEvent.key(app: key.app, partition: key.partition))
             else { continue }
-            let count = try await handleMissing(key, done, end: end, epoch: head.head.epoch)
+            let (count, _) = try await handleMissing(key, done, end: end, epoch: head.head.epoch)
             guard count > 0 else { continue }
             sweep.repaired += count
             repaired.increment(by: count)
@@ -142,10 +142,12 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     /// Reads the unhandled changes of a partition up to `end` from Postgres, and passes them to the handler.
-    /// - Returns: the number of changes that were passed on.
+    /// - Parameter limit: After this long it ends early.
+    /// - Returns: the number of changes that were passed on, and whether these were all.
     private func handleMissing(
-        _ key: PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32
-    ) async throws -> Int {
+        _ key: PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32, within limit: Duration? = nil
+    ) async throws -> (count: Int, isDone: Bool) {
+        let deadline = limit.map { ContinuousClock.now + $0 }
         var position = done.watermark
         var count = 0
         while position < end {
@@ -156,16 +158,22 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             } else if changes.isEmpty, end < .max {  // otherwise nothing is missing
                 try await skip(key, to: Revision(epoch: epoch, number: end))
             }
-            let missing = found.filter { !done.contains($0.revision.number) }
-            if !missing.isEmpty {
-                await consumer.inject(missing.map { ReceivedEvent(.change($0)) })
-                count += missing.count
+            var missing = found.filter { !done.contains($0.revision.number) }[...]
+            while !missing.isEmpty {
+                let part = missing.prefix(deadline == nil ? missing.count : Self.partOfPage)
+                await consumer.inject(part.map { ReceivedEvent(.change($0)) })
+                count += part.count
+                missing.removeFirst(part.count)
+                if let deadline, ContinuousClock.now > deadline { return (count, false) }
             }
             guard let last = found.last else { break }
             position = last.revision.number
         }
-        return count
+        return (count, true)
     }
+
+    /// How many changes are handled at once where the time is limited.
+    private static var partOfPage: Int { 20 }
 
     private func skip(_ key: PartitionKey, to revision: Revision) async throws {
         logger.warning(
@@ -175,6 +183,9 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     // MARK: Reading deferred changes
+
+    /// After this long the reading of a partition lets others go first.
+    private static var readingTime: Duration { .seconds(1) }
 
     /// Runs until it is cancelled.
     private func readBacklog() async {
@@ -197,10 +208,12 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             // If the database has lost the last one, it has others in its place, or none.
             let end = try await source.areLost([(key, span.last)]) == [true] ? Int64.max : span.last.number
             if done.watermark < end {
-                let count = try await handleMissing(key, done, end: end, epoch: span.last.epoch)
+                let (count, isDone) = try await handleMissing(
+                    key, done, end: end, epoch: span.last.epoch, within: Self.readingTime)
                 logger.debug(
                     "deferred changes are handled",
                     metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
+                guard isDone else { return backlog.pause(key) }
             }
             // Injected events come back unhandled when the partition was reassigned to another member.
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }

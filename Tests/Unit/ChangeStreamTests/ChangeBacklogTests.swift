@@ -48,6 +48,31 @@ import Testing
         #expect(!backlog.takes(event("s:p", 5), isOverBudget: false))
     }
 
+    @Test func `slow partitions of an app leave a place to its others, and these to them`() {
+        let backlog = ChangeBacklog()
+        func skip(_ partitions: [String]) {
+            for partition in partitions { #expect(backlog.takes(event(partition, 1), isOverBudget: true)) }
+        }
+        func taken() -> [String] { backlog.next().map(\.key.partition.text) }
+        func key(_ partition: String) -> ChangeBacklog.Key { .init(app: "a", partition: Partition(text: partition)) }
+        skip(["s:1", "s:2", "s:3", "s:4", "s:5"])
+        #expect(taken() == ["s:1", "s:2", "s:3", "s:4"])
+        for partition in ["s:1", "s:2", "s:3", "s:4"] { backlog.pause(key(partition)) }
+        // The fifth is read before the slow ones are again, of which three are.
+        #expect(taken() == ["s:5", "s:1", "s:2", "s:3"])
+        backlog.pause(key("s:5"))
+        #expect(taken().isEmpty)
+        skip(["s:6", "s:7", "s:8"])
+        #expect(taken() == ["s:6"])
+        backlog.finish(key("s:1"), .init(first: Revision(epoch: 1, number: 1), last: Revision(epoch: 1, number: 1)))
+        backlog.pause(key("s:2"))
+        #expect(taken() == ["s:7", "s:8"])
+        backlog.pause(key("s:3"))
+        // Three quick ones are read: the place that is left is a slow one's.
+        #expect(taken() == ["s:4"])
+        #expect(!backlog.contains(key("s:1")) && backlog.contains(key("s:2")))
+    }
+
     @Test func `a first change after a gap is skipped`() {
         func first(_ number: Int64, epoch: Int32 = 1, _ progress: HandledEvents.Progress?) -> Bool {
             let backlog = ChangeBacklog()
