@@ -5,8 +5,9 @@ extension SearchCompiler {
     /// `near`: the nearer a number, a date or a place is to the origin, the higher its score: `pivot / (pivot + distance)`. The
     /// distance of dates is in milliseconds, that of places in metres.
     mutating func near(_ options: Document) throws(DocumentStoreError) -> Part {
-        guard let pivot = options["pivot"]?.doubleValue, pivot > 0, pivot.isFinite, let origin = options["origin"]
+        guard let given = options["pivot"]?.doubleValue, given > 0, given.isFinite, let origin = options["origin"]
         else { throw SearchError.wrong("\"near\" needs a path, an origin and a positive pivot") }
+        let pivot = min(max(given, 1e-30), 1e30)
         var parts: [Part] = []
         for path in try paths(options, of: "near") {
             let distance = "(" + (try Self.distance(of: "$" + IndexPredicate.steps(Path(path)), from: origin)) + ")"
@@ -26,7 +27,7 @@ extension SearchCompiler {
             guard let number = origin.doubleValue, number.isFinite else {
                 throw SearchError.wrong("\"near.origin\" must be finite")
             }
-            return "abs(\(Self.number(place)) - (\(number))::float8)"
+            return "abs(\(Self.number(place)) - (\(min(max(number, -1e150), 1e150)))::float8)"
         case .document(let point):
             let coordinates = point["coordinates"]?.arrayValue?.compactMap(\.doubleValue) ?? []
             guard point["type"]?.stringValue == "Point", coordinates.count == 2, abs(coordinates[0]) <= 180,
@@ -48,9 +49,9 @@ extension SearchCompiler {
             """
     }
 
-    /// The SQL of the first number at a place; null if there is none.
+    /// The SQL of the first number at a place, at most 1e150; null if there is none.
     static func number(_ place: String) -> String {
         let found = FilterTranslation.literal(place + " ? (@.type() == \"number\")")
-        return "jsonb_path_query_first(document, \(found)::jsonpath)::float8"
+        return "partita.search_number(jsonb_path_query_first(document, \(found)::jsonpath)::numeric)"
     }
 }

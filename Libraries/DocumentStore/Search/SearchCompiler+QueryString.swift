@@ -28,7 +28,7 @@ extension SearchCompiler {
         case .everything: return Part(condition: "true", score: "1")
         case .boosted(let query, let factor):
             let part = try compile(query, otherwise: path)
-            return Part(condition: part.condition, score: "(\(part.score)) * \(factor)")
+            return part.boosted(by: "\(factor)")
         case .clauses(let clauses):
             var parts: [LuceneQuery.Clause.Occurrence: [Part]] = [:]
             for clause in clauses {

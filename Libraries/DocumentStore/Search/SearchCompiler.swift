@@ -11,6 +11,20 @@ struct SearchCompiler {
 
         /// What no document matches.
         static let none = Part(condition: "false", score: "0")
+
+        /// The same documents with a score that is multiplied by a number, given in SQL.
+        func boosted(by number: String) -> Part {
+            Part(
+                condition: condition,
+                score: SearchCompiler.bounded("(\(score))::float8 * \(SearchCompiler.bounded(number))"))
+        }
+    }
+
+    /// A number in SQL within 1e-36 and 1e30, or 0, and the same below 0. So no score overflows or underflows, which would fail the
+    /// search, and tell of documents that the rules hide.
+    static func bounded(_ number: String) -> String {
+        // The two last steps make what is less than 1e-36 to 0, and leave anything else as it is.
+        "(least(greatest((\(number))::float8, -1e30), 1e30) + 1e-20::float8 - 1e-20::float8)"
     }
 
     /// A word that was searched for, which the highlights mark.
@@ -117,7 +131,7 @@ struct SearchCompiler {
         switch field.key {
         case "boost":
             if let number = field.value["value"]?.doubleValue, number > 0, number.isFinite {
-                return Part(condition: part.condition, score: "(\(part.score)) * \(number)")
+                return part.boosted(by: "\(number)")
             }
             guard let path = field.value["path"]?.stringValue else {
                 throw SearchError.wrong("\"\(name).score.boost\" needs a value or a path")
@@ -128,13 +142,12 @@ struct SearchCompiler {
             }
             depend(on: path)
             let number = Self.number("$" + IndexPredicate.steps(Path(path)))
-            return Part(
-                condition: part.condition, score: "(\(part.score)) * coalesce(\(number), \(undefined))")
+            return part.boosted(by: "coalesce(\(number), \(undefined))")
         case "constant":
             guard let number = field.value["value"]?.doubleValue, number >= 0, number.isFinite else {
                 throw SearchError.wrong("\"\(name).score.constant.value\" must be a number")
             }
-            return Part(condition: part.condition, score: "\(number)")
+            return Part(condition: part.condition, score: Self.bounded("\(number)"))
         default: throw SearchError.unsupported("\(name).score.\(field.key)")
         }
     }
