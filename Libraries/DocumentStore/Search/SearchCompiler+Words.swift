@@ -27,7 +27,7 @@ extension SearchCompiler {
 
     /// The SQL of a query for one word.
     mutating func word(_ word: String) -> String {
-        "plainto_tsquery('pg_catalog.simple', partita.folded(\(bind(.text(word)))))"
+        "plainto_tsquery('pg_catalog.simple', partita.search_words(\(bind(.text(word)))))"
     }
 
     /// The SQL of a query in the language of `to_tsquery`.

@@ -79,6 +79,25 @@ language sql immutable parallel safe as $$
     select v #>> '{}' from unnest(paths) p, lateral jsonb_path_query(document, p) v where jsonb_typeof(v) = 'string'
 $$;
 
+-- A number of a document as a double that can be calculated with: no sum or quotient of two of them is out of range.
+create or replace function partita.search_number(value numeric) returns float8
+language sql immutable strict parallel safe as $$
+    select case when abs(value) < 1e-100 then 0 else least(greatest(value, -1e150), 1e150) end::float8
+$$;
+
+-- The words of a text in lower case and without accents, separated by blanks. Everything but letters, digits and marks separates words;
+-- Postgres' parser would take `input/output`, `ann@example.com`, `3.14` and `“hello”` for one each. Marks are those of the scripts of the
+-- Near East and of South and South-East Asia.
+create or replace function partita.search_words(words text) returns text language plpgsql immutable parallel safe as $$
+begin
+    if words is null or octet_length(words) = length(words) then
+        return translate(lower(words), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32));
+    end if;
+    return regexp_replace(
+        partita.folded(words) collate "und-x-icu",
+        U&'[^[:alnum:]\0591-\05c7\0610-\061a\064b-\0670\06d6-\06ed\0900-\0963\0966-\109f\1780-\17d3]+', ' ', 'g');
+end $$;
+
 -- The words of a document's texts at some paths, unstemmed, in lower case and without accents. Of a long text, and of all texts
 -- together, only as much as a tsvector can hold: a document that has more must not make each search of the collection fail.
 create or replace function partita.search_vector(document jsonb, paths jsonpath[]) returns tsvector
@@ -89,7 +108,7 @@ declare
     found text;
 begin
     for found in select partita.search_texts(document, paths) loop
-        part := to_tsvector('pg_catalog.simple'::regconfig, partita.folded(left(found, 200000)));
+        part := to_tsvector('pg_catalog.simple'::regconfig, partita.search_words(left(found, 200000)));
         exit when pg_column_size(words) + pg_column_size(part) > 1000000;
         words := words || part;
     end loop;

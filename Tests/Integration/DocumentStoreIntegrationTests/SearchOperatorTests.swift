@@ -47,6 +47,66 @@ import Testing
         }
     }
 
+    @Test func `a text is found by its words, whatever stands between them`() async throws {
+        try await StoreFixture.with { fixture in
+            let notes = fixture.store.collection("Note", database: "RChat", app: StoreFixture.app)
+            let texts: [(String, [String])] = [
+                ("said “hello” to O’Neil—the end…", ["hello", "neil", "o’neil", "the", "end"]),
+                ("input/output and/or src/main.rs", ["input", "output", "or", "main", "rs", "src/main.rs"]),
+                ("user@example.com", ["user", "example", "com", "user@example.com", "example.com"]),
+                ("pi is 3.14, not -5", ["3.14", "14", "5"]), ("at 192.168.0.1:80", ["192.168.0.1", "168", "80"]),
+                ("<b>bold</b> &amp; co", ["bold", "co"]), ("https://a.example/x?y=z#t", ["a", "x", "y", "z", "t"]),
+                ("2024-01-02 v1.2.3 a_b x—y", ["2024-01-02", "v1", "a", "b", "x", "y"]), ("हिन्दी में", ["हिन्दी"]),
+                ("ΟΔΟΣ Straße café😀", ["οδος", "straße", "cafe"]),
+            ]
+            for (place, (text, words)) in texts.enumerated() {
+                try await notes.insertOne(["_id": .int32(Int32(place)), "text": .string(text)])
+                for word in words {
+                    for search: Document in [
+                        ["text": ["query": .string(word), "path": "text"]],
+                        ["phrase": ["query": .string(word), "path": "text"]],
+                    ] {
+                        let found = try await notes.aggregate([
+                            ["$search": .document(search)], ["$match": ["_id": .int32(Int32(place))]],
+                        ])
+                        #expect(found.count == 1, "\(word) in \(text): \(search)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `scores don't overflow, whatever documents have`() async throws {
+        try await StoreFixture.with { fixture in
+            let notes = fixture.store.collection("Note", database: "RChat", app: StoreFixture.app)
+            try await notes.insertMany([
+                ["_id": 1, "text": "a", "n": .double(1e308)], ["_id": 2, "text": "a", "n": .double(-1e308)],
+                ["_id": 3, "text": "a", "n": .double(5e-324)], ["_id": 4, "text": "a", "n": .double(.infinity)],
+                ["_id": 5, "text": "a", "n": .decimal128(try #require(Decimal128("1E+6000")))],
+                ["_id": 6, "text": "a", "n": .decimal128(try #require(Decimal128("1E-6000")))],
+            ])
+            let word: Value = ["query": "a", "path": "text", "score": ["boost": ["value": .double(1e308)]]]
+            let byPath: Value = ["query": "a", "path": "text", "score": ["boost": ["path": "n"]]]
+            func nested(_ inner: Value, _ score: Value) -> Value { ["must": [["text": inner]], "score": score] }
+            let searches: [Document] = [
+                ["compound": nested(word, ["boost": ["value": .double(1e308)]])],
+                ["compound": nested(word, ["boost": ["path": "n"]])],
+                ["compound": nested(byPath, ["boost": ["value": .double(1e-308)]])],
+                ["compound": nested(byPath, ["boost": ["path": "n"]])],
+                ["near": ["path": "n", "origin": .double(-1.7e308), "pivot": .double(1e308)]],
+                ["near": ["path": "n", "origin": .double(1.7e308), "pivot": .double(1e-300)]],
+                ["text": ["query": "a", "path": "text", "score": ["constant": ["value": .double(1.7e308)]]]],
+            ]
+            for search in searches {
+                let found = try await notes.aggregate([
+                    ["$search": .document(search)], ["$project": ["score": ["$meta": "searchScore"]]],
+                ])
+                #expect(!found.isEmpty, "\(search)")
+                #expect(found.allSatisfy { $0["score"]?.doubleValue?.isFinite == true }, "\(search): \(found)")
+            }
+        }
+    }
+
     // MARK: queryString
 
     @Test(
