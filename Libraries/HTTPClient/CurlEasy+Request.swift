@@ -20,6 +20,9 @@ extension CurlEasy {
             try set(CURLOPT_MAXREDIRS, request.maximumRedirects)
         }
         if let credentials = request.digestAuthentication {
+            guard hasNoControlCharacter(credentials.username), hasNoControlCharacter(credentials.password) else {
+                throw HTTPClientError(.invalidRequest, "a control character in the user's name or password")
+            }
             try set(CURLOPT_HTTPAUTH, 1 << 1)  // CURLAUTH_DIGEST, a macro with a cast, which Swift doesn't import
             try set(CURLOPT_USERNAME, credentials.username)
             try set(CURLOPT_PASSWORD, credentials.password)
@@ -54,11 +57,16 @@ extension CurlEasy {
 
     private func headerLine(_ header: HTTPClient.Header) throws(HTTPClientError) -> String {
         guard isToken(header.name) else { throw HTTPClientError(.invalidRequest, "a malformed header name") }
-        guard header.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
+        guard hasNoControlCharacter(header.value) else {
             throw HTTPClientError(.invalidRequest, "a control character in the header \(header.name)")
         }
         // For libcurl, "Name:" means not to send the header, and "Name;" an empty value.
         return header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"
+    }
+
+    /// Whether the text can stand in a header (RFC 9110, 5.5).
+    private func hasNoControlCharacter(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 
     /// Whether the text is a token (RFC 9110, 5.6.2).

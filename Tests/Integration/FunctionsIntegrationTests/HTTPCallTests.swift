@@ -156,6 +156,13 @@ import Testing
                 try await echo.call("get", ["url": .string(echo.url + "/echo"), "digestAuth": true])
             }
             #expect(failure?.message.contains("digestAuth needs a username") == true)
+            for (name, password) in [("ann\r\nX-Evil: 1", "p"), ("ann", "p\n\nGET / HTTP/1.1")] {
+                let call: Document = [
+                    "url": .string(echo.url + "/echo"), "digestAuth": true, "username": .string(name),
+                    "password": .string(password),
+                ]
+                await #expect(throws: (any Error).self) { try await echo.call("get", call) }
+            }
         }
     }
 }
