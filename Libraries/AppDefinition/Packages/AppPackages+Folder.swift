@@ -233,6 +233,7 @@ private struct PackageWalk {
                     keep(path, full, size)
                     continue
                 }
+                try collector.check(adding: size)
                 guard let data = FileManager.default.contents(atPath: full) else { throw unreadable(path) }
                 let bytes = [UInt8](data)
                 try collector.add(module, bytes)

@@ -37,8 +37,16 @@ public struct PackageCollector {
     /// - Parameter path: as `modulePath` returns it.
     /// - Throws: `AppDefinitionError` with `file-too-large` when the packages exceed a limit.
     public mutating func add(_ path: String, _ bytes: [UInt8]) throws(AppDefinitionError) {
+        try check(adding: bytes.count)
         total += bytes.count
-        guard total <= Self.totalLimit, texts.count < Self.countLimit else {
+        // As Node reads them: bytes that aren't UTF-8 are replaced.
+        texts[path] = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether a file of this size can be added; asked before it is read.
+    /// - Throws: `AppDefinitionError` with `file-too-large` when the packages would exceed a limit.
+    func check(adding size: Int) throws(AppDefinitionError) {
+        guard total + size <= Self.totalLimit, texts.count < Self.countLimit else {
             throw AppDefinitionError(problems: [
                 DefinitionProblem(
                     .fileTooLarge, file: Self.folder,
@@ -46,8 +54,6 @@ public struct PackageCollector {
                 )
             ])
         }
-        // As Node reads them: bytes that aren't UTF-8 are replaced.
-        texts[path] = String(decoding: bytes, as: UTF8.self)
     }
 
     /// The text of a file that was taken.
