@@ -8,14 +8,16 @@ import ServiceBootstrap
 /// Ends the loops of triggers whose writes cause them again, directly or by other triggers.
 ///
 /// Two limits end them: how often a trigger may follow itself, and, because one run may write what causes many, how many of these
-/// runs one event may lead to. What exceeds them is dead-lettered, so nothing else waits for it and an operator can let it go on.
+/// runs one event may lead to. There a run counts as often as the trigger has run before it in the chain, so that many documents that
+/// one event changes are no loop, and a tree of runs is one soon. What exceeds a limit is dead-lettered, so nothing else waits for it
+/// and an operator can let it go on.
 struct TriggerLoops: Sendable {
     static let depth = ConfigurationKey<Int>.int(
         "triggers.loop-depth", default: 100, range: 1...1_000_000,
         "How often in a row a trigger may run because of its own writes, or those of the triggers that they cause.")
     static let runs = ConfigurationKey<Int>.int(
-        "triggers.loop-runs", default: 10_000, range: 1...100_000_000,
-        "How often each process runs a trigger, for one event, because of its own writes or those of the triggers that they cause."
+        "triggers.loop-runs", default: 100_000, range: 1...1_000_000_000,
+        "How often each process runs a trigger, for one event, because of its own writes or those of the triggers that they cause. A run counts as often as the trigger has run before it in its chain."
     )
     static let keys = [depth.description, runs.description]
 
@@ -59,9 +61,9 @@ struct TriggerLoops: Sendable {
         if former >= depth {
             return failure(of: trigger, "has caused itself \(former) times in a row (triggers.loop-depth): \(circle)")
         }
-        let count = count(Loop(app: app, trigger: trigger.name, beginning: chain.beginning))
+        let count = count(Int(clamping: former), of: Loop(app: app, trigger: trigger.name, beginning: chain.beginning))
         guard count > runs else { return nil }
-        return failure(of: trigger, "has caused itself more than \(runs) times (triggers.loop-runs): \(circle)")
+        return failure(of: trigger, "has caused itself too often for one event (triggers.loop-runs \(runs)): \(circle)")
     }
 
     private func failure(of trigger: TriggerDefinition, _ what: String) -> TriggerFailure.Failure {
@@ -70,16 +72,16 @@ struct TriggerLoops: Sendable {
             function: trigger.functionName)
     }
 
-    private func count(_ loop: Loop) -> Int {
+    private func count(_ number: Int, of loop: Loop) -> Int {
         counts.withLock { counts in
             if let count = counts.runs[loop] {
-                counts.runs[loop] = count + 1
-                return count + 1
+                counts.runs[loop] = count + number
+                return count + number
             }
-            counts.runs[loop] = 1
+            counts.runs[loop] = number
             counts.order.append(loop)
             if counts.runs.count > Self.countedLoops { counts.runs[counts.order.removeFirst()] = nil }
-            return 1
+            return number
         }
     }
 }

@@ -79,7 +79,7 @@ struct ScheduledTriggers: Service {
                     !trigger.isDisabled
                 {
                     let event = TriggerEvent(
-                        id: "schedule/\(run.at)",
+                        id: "schedule/\(run.trigger)/\(run.at)",
                         argument: ["type": .string("SCHEDULED"), "time": .date(run.at)], time: run.at)
                     try await runner.run(trigger, of: app, on: event)
                 }
