@@ -39,11 +39,11 @@ struct AppCheckTests {
                 toFile: file, atomically: true, encoding: .utf8)
             let run = try await check([folder])
             #expect(run.status == .exited(1))
-            #expect(run.output.contains("triggers/chatMessageSent.json:17 "), "\(run.output)")
+            #expect(run.output.contains("triggers/chatMessageSent.json:18 "), "\(run.output)")
             #expect(run.output.contains("a deployment would be refused: 1 error"))
             let rows = try await check([folder, "--json"]).output.split(separator: "\n")
             #expect(
-                rows.contains { $0.contains(#""code":"function-unknown""#) && $0.contains(#""line":17"#) }, "\(rows)")
+                rows.contains { $0.contains(#""code":"function-unknown""#) && $0.contains(#""line":18"#) }, "\(rows)")
         }
     }
 
