@@ -33,7 +33,7 @@ import Testing
             ("no app", try ArchiveWriter(.zip).archive([("a.txt", [1])]), "app-not-found"),
             (
                 "a file that unpacks to too much",
-                try ArchiveWriter(.zip).archive(config(app.app) + [("functions/x.js", large)]), "source-unreadable"
+                try ArchiveWriter(.zip).archive(config(app.app) + [("functions/x.js", large)]), "app-invalid"
             ),
             (
                 "too many files",
