@@ -20,6 +20,8 @@ struct RuledFixture: Sendable {
         let app = try AppDefinition(files: files)
         let url = try await TestEngines.shared().makeDatabase()
         var configuration = PostgresConfiguration(url: url)
+        // Many tests have a database at once, and share the server's connections.
+        configuration.connections = 3
         // Many tests make a database at once, which a slow disk delays.
         configuration.leaseTimeout = .seconds(60)
         try await PostgresClient.withClient(configuration, on: loops) { client in

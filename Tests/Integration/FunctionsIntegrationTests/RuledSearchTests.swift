@@ -4,8 +4,9 @@ import FunctionProtocol
 import Functions
 import Testing
 
-/// `$search` and `$searchMeta` of users: their metadata tells only of what the user may read.
-@Suite struct RuledSearchTests {
+/// `$search` and `$searchMeta` of users: their metadata tells only of what the user may read. One after the
+/// other, since the tests of this target share the server's connections.
+@Suite(.serialized) struct RuledSearchTests {
     /// Ann owns the first note and reads `text` and `n` of the second; the others are out of her reach.
     private static let notes: [Document] = [
         ["_id": 1, "owner": "ann", "text": "Coffee and cake", "n": .int32(1), "secret": "own coffee"],
