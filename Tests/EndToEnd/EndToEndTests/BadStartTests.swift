@@ -97,8 +97,8 @@ extension EndToEnd {
             try await eventually("the warning and the report are shown", within: .seconds(60)) {
                 if let status = up.exitStatus { throw SystemFailure(description: "`partita up` ended: \(status)") }
                 let log = log()
-                return log.contains("graphql/config.json: warning feature-not-served: GraphQL isn't served")
-                    && log.contains("    GraphQL           graphql/config.json\n")
+                return log.contains("graphql/config.json:1: warning feature-not-served: GraphQL isn't served")
+                    && log.contains("    GraphQL           graphql/config.json:1\n")
             }
             up.signal(SIGINT)
             _ = await up.wait()
