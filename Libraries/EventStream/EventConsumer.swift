@@ -168,9 +168,20 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
         }
         stop()
+        await joinBeforeLeaving(consumer)
         guard await waitUntilIdle() else {
             logger.warning("handlers did not finish in time, they are cancelled")
             throw CancellationError()
+        }
+    }
+
+    /// librdkafka aborts the process if a member leaves between its joining and its first assignment (its issue 4312, mended in 2.3). What is
+    /// read meanwhile is delivered again.
+    private func joinBeforeLeaving(_ consumer: KafkaConsumer) async {
+        let end = ContinuousClock.now + .seconds(5)
+        while !assigned.isReached, ContinuousClock.now < end {
+            // The broker may be away: then nothing was joined.
+            guard (try? await consumer.next(timeout: .milliseconds(50))) != nil else { return }
         }
     }
 
