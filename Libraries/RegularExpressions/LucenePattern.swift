@@ -10,17 +10,14 @@ public import DocumentModel
 ///
 /// Intersection (`&`), complement (`~`) and numeric intervals (`<1-9>`) can't be expressed in Postgres and are refused.
 public struct LucenePattern {
-    private let scalars: [Unicode.Scalar]
+    private var scanner: ScalarScanner
     private let folded: (String) -> String
-    private var position = 0
     private var depth = 0
     /// The number of atoms so far, each multiplied by its count.
     private var size = 0
 
-    private static let countLimit = 255
     private static let depthLimit = 50
     private static let sizeLimit = 1000
-    private static let spaceCharacters = #" \t\n\v\f\r"#
 
     /// - Parameters:
     ///   - pattern: the expression.
@@ -31,36 +28,31 @@ public struct LucenePattern {
     public static func translating(
         _ pattern: String, folding folded: @escaping (String) -> String = { $0 }
     ) throws(QueryError) -> String {
-        var translation = LucenePattern(scalars: Array(pattern.unicodeScalars), folded: folded)
+        var translation = LucenePattern(scanner: ScalarScanner(pattern), folded: folded)
         let text = try translation.alternatives()
         if translation.current != nil { throw translation.wrong("unexpected \")\"") }
         return "^(?:\(text))$"
     }
 
-    private init(scalars: [Unicode.Scalar], folded: @escaping (String) -> String) {
-        self.scalars = scalars
+    private init(scanner: ScalarScanner, folded: @escaping (String) -> String) {
+        self.scanner = scanner
         self.folded = folded
     }
 
     private func wrong(_ what: String) -> QueryError {
-        QueryError(code: 51091, message: "Regular expression is invalid at position \(position): \(what)")
+        QueryError(code: 51091, message: "Regular expression is invalid at position \(scanner.position): \(what)")
     }
 
     // MARK: Structure
 
-    private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+    private var current: Unicode.Scalar? { scanner.current }
 
     private mutating func next() throws(QueryError) -> Unicode.Scalar {
-        guard let scalar = current else { throw wrong("it ends too early") }
-        position += 1
+        guard let scalar = scanner.next() else { throw wrong("it ends too early") }
         return scalar
     }
 
-    private mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
-        guard current == scalar else { return false }
-        position += 1
-        return true
-    }
+    private mutating func skip(_ text: String) -> Bool { scanner.skip(text) }
 
     private mutating func alternatives() throws(QueryError) -> String {
         depth += 1
@@ -92,30 +84,23 @@ public struct LucenePattern {
         switch current {
         case "*", "+", "?": return (String(try next()), 1)
         case "{":
-            position += 1
-            guard let least = number() else { throw wrong("a number has to follow \"{\"") }
+            scanner.position += 1
+            guard let least = scanner.number() else { throw wrong("a number has to follow \"{\"") }
             var text = "{\(least)"
             var most = least
             if skip(",") {
-                let upper = number()
+                let upper = scanner.number()
                 text += "," + (upper.map { "\($0)" } ?? "")
                 if let upper, upper < least { throw wrong("the counts are in the wrong order") }
                 most = upper ?? least
             }
             guard skip("}") else { throw wrong("\"}\" is missing") }
-            guard most <= Self.countLimit else { throw wrong("a count is above \(Self.countLimit)") }
+            guard most <= PostgresSyntax.countLimit else {
+                throw wrong("a count is above \(PostgresSyntax.countLimit)")
+            }
             return (text + "}", most)
         default: return nil
         }
-    }
-
-    private mutating func number() -> Int? {
-        var number: Int?
-        while let digit = current, ("0"..."9").contains(digit), number ?? 0 < 100_000 {
-            number = (number ?? 0) * 10 + Int(digit.value - 0x30)
-            position += 1
-        }
-        return number
     }
 
     // MARK: Atoms
@@ -158,26 +143,17 @@ public struct LucenePattern {
         switch scalar {
         case "d": ("0-9", false)
         case "D": ("0-9", true)
-        case "w": ("0-9A-Za-z_", false)
-        case "W": ("0-9A-Za-z_", true)
-        case "s": (spaceCharacters, false)
-        case "S": (spaceCharacters, true)
+        case "w": (PostgresSyntax.wordCharacters, false)
+        case "W": (PostgresSyntax.wordCharacters, true)
+        case "s": (PostgresSyntax.spaceCharacters, false)
+        case "S": (PostgresSyntax.spaceCharacters, true)
         default: nil
         }
     }
 
     private func literal(_ scalar: Unicode.Scalar) -> String {
-        let text = folded(String(scalar)).unicodeScalars.map { Self.escaped($0) }
+        let text = folded(String(scalar)).unicodeScalars.map { PostgresSyntax.literal($0) }
         return text.count == 1 ? text[0] : "(?:\(text.joined()))"
-    }
-
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
-        if scalar.value < 0x20 || scalar.value == 0x7F {
-            let digits = String(scalar.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-        }
-        let isSpecial = scalar.isASCII && !scalar.properties.isAlphabetic && !("0"..."9").contains(scalar)
-        return isSpecial && scalar != " " && scalar != "_" ? "\\\(scalar)" : String(scalar)
     }
 
     // MARK: Classes
@@ -196,15 +172,17 @@ public struct LucenePattern {
                 }
             }
             // A hyphen before the end represents itself.
-            guard current == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
+            guard current == "-", scanner.position + 1 < scanner.scalars.count,
+                scanner.scalars[scanner.position + 1] != "]"
+            else {
                 text += member(scalar)
                 continue
             }
-            position += 1
+            scanner.position += 1
             var last = try next()
             if last == "\\" { last = try next() }
             guard scalar.value <= last.value else { throw wrong("a range is in the wrong order") }
-            text += "\(Self.escaped(scalar))-\(Self.escaped(last))"
+            text += "\(PostgresSyntax.literal(scalar))-\(PostgresSyntax.literal(last))"
         }
         if text.isEmpty { throw wrong("a class is empty") }
         return (isNegated ? "[^" : "[") + text + "]"
@@ -213,6 +191,6 @@ public struct LucenePattern {
     /// A character of a class. Only one that folds into one character can be folded.
     private func member(_ scalar: Unicode.Scalar) -> String {
         let text = folded(String(scalar)).unicodeScalars
-        return Self.escaped(text.count == 1 ? text.first ?? scalar : scalar)
+        return PostgresSyntax.literal(text.count == 1 ? text.first ?? scalar : scalar)
     }
 }

@@ -7,27 +7,22 @@
 public struct PostgresPattern {
     private struct Unequal: Error {}
 
-    private let scalars: [Unicode.Scalar]
-    private var position = 0
+    private var scanner: ScalarScanner
     private var depth = 0
     /// The number of atoms so far, each multiplied by its count.
     private var size = 0
 
-    private static let wordCharacters = "0-9A-Za-z_"
-    private static let spaceCharacters = #" \t\n\v\f\r"#
-    /// The largest count in Postgres.
-    private static let countLimit = 255
     private static let depthLimit = 50
     /// The most atoms; Postgres refuses about ten times as many.
     private static let sizeLimit = 5000
 
-    private init(_ pattern: String) { scalars = Array(pattern.unicodeScalars) }
+    private init(_ pattern: String) { scanner = ScalarScanner(pattern) }
 
     /// - Parameter pattern: a pattern that PCRE2 can compile.
     /// - Returns: `nil` if Postgres can't express the pattern.
     public static func translating(_ pattern: String) -> String? {
         var translation = PostgresPattern(pattern)
-        guard let text = try? translation.alternatives(), translation.position == translation.scalars.count else {
+        guard let text = try? translation.alternatives(), translation.current == nil else {
             return nil  // the pattern can't be expressed
         }
         // In a group, so that Postgres doesn't read its beginning as embedded options.
@@ -36,20 +31,14 @@ public struct PostgresPattern {
 
     // MARK: Structure
 
-    private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+    private var current: Unicode.Scalar? { scanner.current }
 
     private mutating func next() throws(Unequal) -> Unicode.Scalar {
-        guard position < scalars.count else { throw Unequal() }
-        defer { position += 1 }
-        return scalars[position]
+        guard let scalar = scanner.next() else { throw Unequal() }
+        return scalar
     }
 
-    private mutating func skip(_ text: String) -> Bool {
-        let wanted = Array(text.unicodeScalars)
-        guard scalars[position...].starts(with: wanted) else { return false }
-        position += wanted.count
-        return true
-    }
+    private mutating func skip(_ text: String) -> Bool { scanner.skip(text) }
 
     private mutating func alternatives() throws(Unequal) -> String {
         depth += 1
@@ -58,7 +47,7 @@ public struct PostgresPattern {
         var branches = [""]
         while let scalar = current, scalar != ")" {
             if scalar == "|" {
-                position += 1
+                scanner.position += 1
                 branches.append("")
                 continue
             }
@@ -88,34 +77,28 @@ public struct PostgresPattern {
         switch current {
         case "*", "+", "?": return (String(try next()), 1)
         case "{":
-            let start = position
-            position += 1
-            let least = number()
+            let start = scanner.position
+            scanner.position += 1
+            let least = scanner.number()
             if let least {
                 var most: Int?? = least
-                if skip(",") { most = .some(number()) }
+                if skip(",") { most = .some(scanner.number()) }
                 if skip("}") {
-                    guard least <= Self.countLimit, (most ?? nil) ?? 0 <= Self.countLimit else { throw Unequal() }
+                    guard least <= PostgresSyntax.countLimit, (most ?? nil) ?? 0 <= PostgresSyntax.countLimit else {
+                        throw Unequal()
+                    }
                     return (
-                        String(String.UnicodeScalarView(scalars[start..<position])), max(least, (most ?? nil) ?? 0)
+                        String(String.UnicodeScalarView(scanner.scalars[start..<scanner.position])),
+                        max(least, (most ?? nil) ?? 0)
                     )
                 }
             }
             // Later versions of PCRE2 also read `{,3}` and spaces as quantifiers.
             if least == nil, current == "," || current == " " { throw Unequal() }
-            position = start
+            scanner.position = start
             return nil
         default: return nil
         }
-    }
-
-    private mutating func number() -> Int? {
-        var number: Int?
-        while let digit = current, ("0"..."9").contains(digit), number ?? 0 < 100_000 {
-            number = (number ?? 0) * 10 + Int(digit.value - 0x30)
-            position += 1
-        }
-        return number
     }
 
     // MARK: Atoms
@@ -130,7 +113,7 @@ public struct PostgresPattern {
         case "[": return (try characterClass(), false)
         case "\\": return try escape()
         case "*", "+", "?": throw Unequal()
-        default: return (Self.literal(scalar), false)
+        default: return (PostgresSyntax.literal(scalar), false)
         }
     }
 
@@ -167,20 +150,20 @@ public struct PostgresPattern {
     }
 
     private mutating func escape() throws(Unequal) -> (String, Bool) {
-        let word = "[\(Self.wordCharacters)]"
+        let word = "[\(PostgresSyntax.wordCharacters)]"
         switch try next() {
         case "d": return ("[0-9]", false)
         case "D": return ("[^0-9]", false)
         case "w": return (word, false)
-        case "W": return ("[^\(Self.wordCharacters)]", false)
-        case "s": return ("[\(Self.spaceCharacters)]", false)
-        case "S": return ("[^\(Self.spaceCharacters)]", false)
+        case "W": return ("[^\(PostgresSyntax.wordCharacters)]", false)
+        case "s": return ("[\(PostgresSyntax.spaceCharacters)]", false)
+        case "S": return ("[^\(PostgresSyntax.spaceCharacters)]", false)
         case "b": return ("(?:(?<=\(word))(?!\(word))|(?<!\(word))(?=\(word)))", true)
         case "B": return ("(?:(?<=\(word))(?=\(word))|(?<!\(word))(?!\(word)))", true)
         case "A": return ("^", true)
         case "z": return (#"\Z"#, true)
         case "Z": return (#"(?=\n?\Z)"#, true)
-        case let scalar: return (Self.literal(try character(escapedAs: scalar)), false)
+        case let scalar: return (PostgresSyntax.literal(try character(escapedAs: scalar)), false)
         }
     }
 
@@ -215,17 +198,6 @@ public struct PostgresPattern {
         }
     }
 
-    private static func literal(_ scalar: Unicode.Scalar) -> String {
-        if scalar.value < 0x20 || scalar.value == 0x7F { return code(scalar) }
-        let isSpecial = scalar.isASCII && !scalar.properties.isAlphabetic && !("0"..."9").contains(scalar)
-        return isSpecial && scalar != " " && scalar != "_" ? "\\\(scalar)" : String(scalar)
-    }
-
-    private static func code(_ scalar: Unicode.Scalar) -> String {
-        let digits = String(scalar.value, radix: 16)
-        return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-    }
-
     // MARK: Classes
 
     private mutating func characterClass() throws(Unequal) -> String {
@@ -241,18 +213,20 @@ public struct PostgresPattern {
             }
             guard let first = try member(&text) else { continue }
             // A hyphen before the end represents itself.
-            guard current == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
+            guard current == "-", scanner.position + 1 < scanner.scalars.count,
+                scanner.scalars[scanner.position + 1] != "]"
+            else {
                 text += Self.member(first)
                 continue
             }
-            position += 1
+            scanner.position += 1
             var other = ""
             // `[a-\d]` and `[a-[:digit:]]` aren't ranges.
             if current == "[", posixName() != nil { throw Unequal() }
             guard let last = try member(&other), first.value <= last.value else { throw Unequal() }
             text += "\(Self.member(first))-\(Self.member(last))"
         }
-        position += 1
+        scanner.position += 1
         return (isNegated ? "[^" : "[") + text + "]"
     }
 
@@ -262,8 +236,8 @@ public struct PostgresPattern {
         guard scalar == "\\" else { return scalar }
         switch try next() {
         case "d": text += "0-9"
-        case "w": text += Self.wordCharacters
-        case "s": text += Self.spaceCharacters
+        case "w": text += PostgresSyntax.wordCharacters
+        case "s": text += PostgresSyntax.spaceCharacters
         case "b": return "\u{8}"
         case let escaped: return try character(escapedAs: escaped)
         }
@@ -272,19 +246,19 @@ public struct PostgresPattern {
     }
 
     private static func member(_ scalar: Unicode.Scalar) -> String {
-        if scalar.value < 0x20 || scalar.value == 0x7F { return code(scalar) }
+        if let code = PostgresSyntax.code(ofControl: scalar) { return code }
         return "]^-[\\".unicodeScalars.contains(scalar) ? "\\\(scalar)" : String(scalar)
     }
 
     /// Reads the POSIX class at the current place, if there is one, and returns its name.
     private mutating func posixName() -> String? {
-        let rest = scalars[position...]
+        let rest = scanner.rest
         guard rest.starts(with: "[:".unicodeScalars),
             let end = rest.dropFirst(2).firstIndex(where: { !$0.properties.isAlphabetic && $0 != "^" }),
-            scalars[end...].starts(with: ":]".unicodeScalars)
+            scanner.scalars[end...].starts(with: ":]".unicodeScalars)
         else { return nil }
-        defer { position = end + 2 }
-        return String(String.UnicodeScalarView(scalars[(position + 2)..<end]))
+        defer { scanner.position = end + 2 }
+        return String(String.UnicodeScalarView(scanner.scalars[(scanner.position + 2)..<end]))
     }
 
     private static func posixClass(_ name: String) throws(Unequal) -> String {
@@ -295,8 +269,8 @@ public struct PostgresPattern {
         case "upper": "A-Z"
         case "lower": "a-z"
         case "xdigit": "0-9A-Fa-f"
-        case "word": wordCharacters
-        case "space": spaceCharacters
+        case "word": PostgresSyntax.wordCharacters
+        case "space": PostgresSyntax.spaceCharacters
         case "blank": #" \t"#
         case "punct": #"!-/:-@\[-`{-~"#
         default: throw Unequal()
