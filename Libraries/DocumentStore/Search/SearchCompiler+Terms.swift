@@ -69,7 +69,7 @@ extension SearchCompiler {
     mutating func regex(_ query: String, at path: SearchPath, _ compared: Compared) throws(DocumentStoreError) -> Part {
         let pattern: String
         do {
-            pattern = try LucenePattern.translating(query) { Self.folded($0) }
+            pattern = try LucenePattern.translating(query) { SearchHighlights.folded($0) }
         } catch {
             throw error.code == 115
                 ? DocumentStoreError(.notSupported, error.message, mongoCode: 115)
@@ -77,13 +77,6 @@ extension SearchCompiler {
         }
         let wanted = bind(.text(pattern))
         return matching(at: path, compared) { "\($0) collate \"und-x-icu\" ~* \(wanted)" }
-    }
-
-    /// A text as Postgres compares it (`partita.folded`): in lower case and without accents.
-    private static func folded(_ text: String) -> String {
-        let marks: ClosedRange<UInt32> = 0x300...0x36F
-        let scalars = text.decomposedStringWithCompatibilityMapping.unicodeScalars.filter { !marks.contains($0.value) }
-        return String(String.UnicodeScalarView(scalars)).lowercased()
     }
 
     /// `term`, as the operators on terms were called at first: the query itself, or with `prefix`, `wildcard`, `regex` or `fuzzy`

@@ -89,9 +89,11 @@ struct SearchHighlights: Sendable {
         }
     }
 
-    /// A word as words are compared: in lower case and without accents.
-    static func folded(_ word: String) -> String {
-        word.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+    /// A text as Postgres compares it (`partita.folded`): in lower case and without accents.
+    static func folded(_ text: String) -> String {
+        let marks: ClosedRange<UInt32> = 0x300...0x36F
+        let scalars = text.decomposedStringWithCompatibilityMapping.unicodeScalars.filter { !marks.contains($0.value) }
+        return String(String.UnicodeScalarView(scalars)).lowercased()
     }
 
     /// The edit distance of two words, of which at most 100 letters are compared.
