@@ -3,9 +3,9 @@ import DocumentModel
 /// Checks of a function's source that don't run it. A regular expression is parsed at each use, and dividing a source into lines takes its
 /// time too, so that both are done only where the bytes have a word without which nothing is found.
 enum FunctionSource {
-    /// Whether there is an assignment to `exports` outside of comments that begin a line.
+    /// Whether there is an assignment to `exports` outside of comments.
     static func assignsExports(_ source: String) -> Bool {
-        source.containsBytes(of: "exports") && codeLines(source).contains(where: hasAssignment)
+        source.containsBytes(of: "exports") && ScriptText(source).lines.contains { hasAssignment($0.code[...]) }
     }
 
     /// The modules that are required with a literal name, or imported, with the lines, counted from 1, that first name them.
@@ -51,14 +51,13 @@ enum FunctionSource {
         }
     }
 
-    /// The lines, counted from 1, outside of comments that begin a line, that call a method of one of these names, as `.name(`.
+    /// The lines, counted from 1, that call a method of one of these names, as `.name(`.
     static func calls(of names: [String], in source: String) -> [(name: String, line: Int)] {
         let names = names.filter(source.containsBytes(of:))
         if names.isEmpty { return [] }
-        return numberedLines(source).filter { names.contains(where: $0.line.containsBytes(of:)) }.flatMap {
-            line, number in
-            line.matches(of: /\.\s*([A-Za-z0-9]+)\s*\(/).map { String($0.1) }.filter(names.containsExactly)
-                .map { ($0, number) }
+        return ScriptText(source).lines.filter { names.contains(where: $0.code.containsBytes(of:)) }.flatMap { line in
+            line.code.matches(of: /\.\s*([A-Za-z0-9]+)\s*\(/).map { String($0.1) }.filter(names.containsExactly)
+                .map { ($0, line.number) }
         }
     }
 
@@ -69,27 +68,6 @@ enum FunctionSource {
         return source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             .firstIndex { $0.containsBytes(of: words) && $0.contains(/-----BEGIN [A-Z ]*PRIVATE KEY-----/) }
             .map { $0 + 1 }
-    }
-
-    /// The lines without comments that begin a line.
-    private static func codeLines(_ source: String) -> [Substring] { numberedLines(source).map(\.line) }
-
-    private static func numberedLines(_ source: String) -> [(line: Substring, number: Int)] {
-        var isComment = false
-        var lines: [(line: Substring, number: Int)] = []
-        let all = source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        for (index, line) in all.enumerated() {
-            var rest = line.drop(while: \.isWhitespace)
-            if rest.hasPrefix("/*") { isComment = true }
-            if isComment {
-                guard let end = rest.firstRange(of: "*/") else { continue }
-                isComment = false
-                rest = rest[end.upperBound...]
-            }
-            if rest.isEmpty || rest.hasPrefix("//") { continue }
-            lines.append((rest, index + 1))
-        }
-        return lines
     }
 
     /// The number of lines that contain text; at least one.
