@@ -35,9 +35,11 @@ final class ChangeBacklog: EventBacklog {
             }
         }
 
-        mutating func release(_ key: Key) {
+        /// - Parameter isSlow: whether the reading showed that the partition's changes take long to handle.
+        mutating func release(_ key: Key, isSlow: Bool = false) {
             let app = ExactText(key.app)
-            apps[app]?.end(key)
+            apps[app]?.end(isSlow: slow.contains(key))
+            if isSlow { slow.insert(key) }
             if behind[key] == nil {
                 slow.remove(key)
             } else {
@@ -52,7 +54,6 @@ final class ChangeBacklog: EventBacklog {
     private struct Readings {
         private var quick = Kind()
         private var slow = Kind()
-        private var slowOnes: Set<Key> = []
 
         private struct Kind {
             /// Oldest first.
@@ -81,14 +82,13 @@ final class ChangeBacklog: EventBacklog {
             while quick.readers + slow.readers < readersPerApp, slow.readers < readersPerApp - 1, !slow.waiting.isEmpty
             {
                 slow.readers += 1
-                slowOnes.insert(slow.waiting[0])
                 taken.append(slow.waiting.removeFirst())
             }
             return taken
         }
 
-        mutating func end(_ key: Key) {
-            if slowOnes.remove(key) != nil { slow.readers -= 1 } else { quick.readers -= 1 }
+        mutating func end(isSlow: Bool) {
+            if isSlow { slow.readers -= 1 } else { quick.readers -= 1 }
         }
     }
 
@@ -176,7 +176,7 @@ final class ChangeBacklog: EventBacklog {
                     if let span = state.behind[key] {
                         taken.append((key: key, span: span))
                     } else {
-                        state.apps[app]?.end(key)
+                        state.apps[app]?.end(isSlow: state.slow.contains(key))
                     }
                 }
             }
@@ -196,10 +196,7 @@ final class ChangeBacklog: EventBacklog {
 
     /// Ends the reading of a partition whose changes take long to handle, so that others get their turn; it goes on later.
     func pause(_ key: Key) {
-        state.withLock { state in
-            state.slow.insert(key)
-            state.release(key)
-        }
+        state.withLock { $0.release(key, isSlow: true) }
         wake.yield()
     }
 
