@@ -80,6 +80,7 @@ public struct WorkLeases: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask(operation: body)
                 group.addTask {
+                    // One renewal may fail to come in time.
                     while true {
                         try await Task.sleep(for: duration / 3)
                         _ = try await acquire(for: duration)

@@ -38,8 +38,12 @@ struct DatabaseTriggersHandler: ChangeHandler {
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
         guard let document = event.payload.document else { return event.key }
-        let order = apps.app(event.payload.app)?.definition.eventOrder(in: document.namespace) ?? .document
-        return order.lane(of: document.key, in: document.namespace, app: event.payload.app)
+        return order(in: document.namespace, app: event.payload.app)
+            .lane(of: document.key, in: document.namespace, app: event.payload.app)
+    }
+
+    private func order(in namespace: ChangeEvent.Namespace, app: String) -> EventOrder {
+        apps.app(app)?.definition.eventOrder(in: namespace) ?? .document
     }
 
     func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
@@ -51,11 +55,10 @@ struct DatabaseTriggersHandler: ChangeHandler {
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // Events from a sweep are delivered without a call of `concern`.
         try await apps.refresh()
-        guard let first = events.first else { return }
-        let isOrdered = first.payload.document.flatMap {
-            apps.app(first.payload.app)?.definition.eventOrder(in: $0.namespace)
-        }
-        guard let isOrdered, isOrdered != .document else { return try await run(events) }
+        // All of them are of one lane.
+        guard let first = events.first, let document = first.payload.document,
+            order(in: document.namespace, app: first.payload.app) != .document
+        else { return try await run(events) }
         try await turns.take(lane(of: first)) { try await run(events) }
     }
 

@@ -25,7 +25,7 @@ final class OrderedTurns: Sendable {
         if isAlone { return try await body() }
         let leases = WorkLeases("triggers \(lane)", client: client)
         while try await !leases.hold(for: Self.lease, body) {
-            // The holder's batch takes milliseconds.
+            // Nothing tells when the holder releases the lease; its batch mostly takes milliseconds.
             try await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
         }
     }
