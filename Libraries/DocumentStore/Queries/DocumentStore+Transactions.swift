@@ -1,4 +1,5 @@
 import DocumentModel
+public import EventLoop
 public import Postgres
 import SyncEngine
 
@@ -16,6 +17,10 @@ extension DocumentStore {
 
     /// How long a transaction may take; the same as MongoDB's default.
     public static let transactionLifetime = Duration.seconds(60)
+
+    /// The wait before a transaction is started again after a conflict. It soon exceeds the time that a transaction of a few
+    /// operations takes, so that of two that conflict one is done before the other one starts.
+    public static let conflictRetries = RetrySchedule(first: .milliseconds(10), limit: .seconds(1))
 
     /// Runs `body` in a transaction: its writes commit together when it returns, and none does when it throws.
     ///
@@ -51,13 +56,13 @@ extension DocumentStore {
                 return try await runOnce(
                     storage, flushes: flushes, lifetime: lifetime, within: limit, beforeCommit: beforeCommit, body)
             } catch let error as DocumentStoreError where flushes && error.mongoCode == 112 && attempt < 5 {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
+                try await Task.sleep(for: Self.conflictRetries.delay(after: attempt))
             } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
                 guard attempt < 5 else {
                     throw DocumentStoreError(
                         .conflict, "other writers kept changing the same documents", mongoCode: 112, underlying: error)
                 }
-                try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
+                try await Task.sleep(for: Self.conflictRetries.delay(after: attempt))
             }
         }
     }

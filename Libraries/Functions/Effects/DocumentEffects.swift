@@ -30,6 +30,8 @@ public actor DocumentEffects {
     private var transactions: [Int64: ScriptTransaction] = [:]
     /// The last transaction that each session committed, since a script may repeat the commit.
     private var committed: [Int64: ScriptTransaction] = [:]
+    /// How often each session has met a conflict since its last commit.
+    private var conflicts: [Int64: Int] = [:]
 
     /// - Parameters:
     ///   - definition: whose services the calls may name; without it, any name is that of the document store.
@@ -68,7 +70,10 @@ public actor DocumentEffects {
     }
 
     private func note(_ error: DocumentStoreError, of effect: FunctionEffect) {
-        if error.mongoCode == 112 { hasMetConflict = true }
+        if error.mongoCode == 112 {
+            hasMetConflict = true
+            if let session = effect.arguments["session"]?.int64Value { conflicts[session, default: 0] += 1 }
+        }
         // In a transaction of its own, the function is told of a conflict, as by MongoDB.
         let isPassing = alongside != nil && effect.arguments["session"] == nil && error.mongoCode == 112
         if error.isOutage || isPassing { outage = error }
@@ -136,6 +141,10 @@ public actor DocumentEffects {
                 throw EffectFailure(name: "MongoDBError", message: "the session has a transaction already", code: 251)
             }
             committed[session] = nil
+            if let met = conflicts[session] {
+                // Two that wait for each other's locks both give up, and would do so again if they started at the same time.
+                try await Task.sleep(for: DocumentStore.conflictRetries.delay(after: met))
+            }
             transactions[session] = ScriptTransaction(store: store, app: app, turn: turn, alongside: alongside)
         case "commitTransaction":
             guard let transaction = transactions.removeValue(forKey: session) ?? committed[session] else {
@@ -143,6 +152,7 @@ public actor DocumentEffects {
             }
             committed[session] = transaction
             try await transaction.commit()
+            conflicts[session] = nil
         default: await transactions.removeValue(forKey: session)?.abort()
         }
         return .null

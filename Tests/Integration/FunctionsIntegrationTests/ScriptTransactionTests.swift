@@ -42,6 +42,34 @@ import Testing
         }
     }
 
+    /// Each locks a document that the other one needs.
+    @Test func `two transactions that wait for each other are both applied`() async throws {
+        try await PoolFixture.with { fixture in
+            for id in ["a", "b"] { _ = try await fixture.items.insertOne(["_id": .string(id), "n": 0]) }
+            func add(_ first: String, _ second: String) async throws {
+                _ = try await fixture.run(
+                    """
+                    exports = async () => {
+                      const client = context.services.get("mongodb-atlas");
+                      const items = client.db("Test").collection("Item");
+                      const session = client.startSession();
+                      await session.withTransaction(async () => {
+                        await items.updateOne({_id: "\(first)"}, {$inc: {n: 1}}, {session});
+                        await new Promise(done => setTimeout(done, 100));
+                        await items.updateOne({_id: "\(second)"}, {$inc: {n: 1}}, {session});
+                      });
+                    };
+                    """)
+            }
+            for _ in 0..<4 {
+                async let one: Void = add("a", "b")
+                async let other: Void = add("b", "a")
+                _ = try await (one, other)
+            }
+            #expect(try await fixture.items.find().map { $0["n"] } == [8, 8])
+        }
+    }
+
     @Test func `a transaction that a script aborts, or forgets, leaves nothing`() async throws {
         try await PoolFixture.with { fixture in
             _ = try await fixture.run("exports = async () => { \(Self.begin) await session.abortTransaction(); };")
