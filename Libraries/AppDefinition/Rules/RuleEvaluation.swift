@@ -53,7 +53,7 @@ extension RuleOperand {
     }
 }
 
-/// One evaluation. A missing value equals only a literal `null`: two missing values must never grant access.
+/// One evaluation. A missing value equals only a `null` that is written in the rule: two missing values must never grant access.
 private struct RuleEvaluation {
     let context: RuleContext
     var referencedUser = false
@@ -116,16 +116,25 @@ private struct RuleEvaluation {
             return false
         }
         guard let other = try await value(of: operand, call) else { return false }
-        return subject == other
+        if subject == other { return true }
+        // A list equals what it contains: a field with the ids of users, or the teams in a user's custom data. A list that is written in the
+        // rule is only compared as a whole; for one of several values there is `$in`.
+        if case .array(let items) = subject { return other.isKnown && items.contains { $0 == other } }
+        if case .array(let items) = other, case .expansion = operand {
+            return subject.isKnown && items.contains { $0 == subject }
+        }
+        return false
     }
 
-    /// Whether the operand's list contains the subject; `nil` when the operand isn't a list.
+    /// Whether the operand's list contains the subject or, if that is a list, an element of it; `nil` when the operand isn't a list.
     private mutating func contains(
         _ operand: RuleOperand, _ subject: Value?, _ call: RuleExpression.FunctionCall
     ) async throws -> Bool? {
         guard case .array(let items)? = try await value(of: operand, call) else { return nil }
-        guard let subject else { return false }
-        return items.contains { $0 == subject }
+        guard let subject else { return operand.namesNull }
+        if items.contains(where: { $0 == subject }) { return true }
+        guard case .array(let elements) = subject else { return false }
+        return elements.contains { element in element.isKnown && items.contains { $0 == element } }
     }
 
     mutating func value(
@@ -156,6 +165,23 @@ private struct RuleEvaluation {
             return result.value
         case .convert(let conversion, let inner):
             return try await value(of: inner, call).flatMap(conversion.apply)
+        }
+    }
+}
+
+extension Value {
+    /// Whether it is more than nothing: what two lists both lack must never grant access.
+    fileprivate var isKnown: Bool { self != .null && self != .undefined }
+}
+
+extension RuleOperand {
+    /// Whether it is a list in which `null` is written, which a missing value equals.
+    fileprivate var namesNull: Bool {
+        switch self {
+        case .literal(.array(let items)): items.contains(.null)
+        case .array(let items):
+            items.contains { if case .literal(.null) = $0 { true } else { false } }
+        default: false
         }
     }
 }

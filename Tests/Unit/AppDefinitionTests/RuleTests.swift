@@ -14,7 +14,7 @@ import Testing
             "owner": "64f0000000000000000000aa",
             "ownerId": .objectId(ObjectId(hexString: "64f0000000000000000000aa") ?? ObjectId()),
             "score": 42, "shared": ["bob", "64f0000000000000000000aa"], "members": [["name": "ann"], ["name": "bob"]],
-            "nothing": .null, "deep": ["er": ["est": true]],
+            "nothing": .null, "withNull": [.null], "withNull2": [.null, "x"], "deep": ["er": ["est": true]],
         ],
         previousRoot: ["score": 41], arguments: ["n": 5],
         values: ["admins": ["64f0000000000000000000aa"], "limit": 40],
@@ -42,6 +42,13 @@ import Testing
         (#"{"%%user.identities.0.provider_type": "local-userpass"}"#, true),
         (#"{"%%partition": "user=64f0000000000000000000aa"}"#, true),
         (#"{"%%user.custom_data.teams": ["red", "blue"]}"#, true),
+        (#"{"shared": "%%user.id"}"#, true), (#"{"shared": "ann"}"#, false), (#"{"shared": ["bob"]}"#, false),
+        (#"{"shared": {"%ne": "%%user.id"}}"#, false), (#"{"shared": {"$in": ["x", "%%user.id"]}}"#, true),
+        (#"{"shared": {"$nin": ["%%user.id"]}}"#, false), (#"{"shared": {"$in": ["x"]}}"#, false),
+        (#"{"%%user.custom_data.teams": "red"}"#, true), (#"{"%%user.custom_data.teams": "green"}"#, false),
+        (#"{"%%user.custom_data.teams": {"$in": ["blue", "green"]}}"#, true),
+        (#"{"%%user.id": "%%root.shared"}"#, true), (#"{"%%user.id": "%%values.admins"}"#, true),
+        (#"{"%%user.data.email": "%%root.shared"}"#, false), (#"{"score": [42, 43]}"#, false),
         (#"{"red": {"%exists": false}}"#, true), (#"{"score": {"$exists": true}}"#, true),
         (#"{"score": {"%exists": "%%false"}}"#, false),
         (#"{"score": {"$gt": 41, "$lt": 43}}"#, true), (#"{"score": {"$gte": 42, "$lte": 41}}"#, false),
@@ -77,6 +84,9 @@ import Testing
         #"{"missing": {"$in": []}}"#,
         #"{"missing": {"$in": ["%%user.custom_data.missing"]}}"#, #"{"missing": {"$lt": 5}}"#,
         #"{"nothing": "%%root.missing"}"#,
+        #"{"withNull": "%%root.nothing"}"#, #"{"nothing": "%%root.withNull"}"#,
+        #"{"withNull": {"$in": "%%root.withNull2"}}"#,
+        #"{"missing": "%%root.withNull"}"#, #"{"missing": {"$in": "%%root.withNull"}}"#,
         #"{"missing": {"%stringToOid": "no id"}}"#, #"{"missing": {"%exists": "%%root.missing"}}"#,
     ])
     func `a missing value never grants access`(json: String) async throws {
@@ -87,6 +97,9 @@ import Testing
         #expect(try await RuleTests.outcome(#"{"missing": null}"#).holds)
         #expect(try await RuleTests.outcome(#"{"nothing": null}"#).holds)
         #expect(try await !RuleTests.outcome(#"{"missing": "%%root.nothing"}"#).holds)
+        #expect(try await RuleTests.outcome(#"{"missing": {"%in": ["%%user.id", null]}}"#).holds)
+        #expect(try await RuleTests.outcome(#"{"missing": {"%in": ["x", null]}}"#).holds)
+        #expect(try await !RuleTests.outcome(#"{"missing": {"%nin": ["x", null]}}"#).holds)
     }
 
     @Test(arguments: [
