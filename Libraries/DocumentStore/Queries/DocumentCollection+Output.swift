@@ -45,7 +45,7 @@ extension DocumentCollection {
 
     private func merge(_ document: Document, _ merge: MergeSpecification) async throws {
         var document = document
-        if document.id == nil { document.fields.insert(.init("_id", .objectId(ObjectId())), at: 0) }
+        if document.id == nil { document.fields.insert(.init("_id", RepeatableCall.newID()), at: 0) }
         let filter = try merge.filter(for: document)
         let isMatched: Bool
         switch merge.whenMatched {

@@ -25,7 +25,8 @@ extension DocumentSession {
     func upsert(_ target: Target, with update: Update) async throws -> Document {
         let document: Document
         do {
-            document = try update.upsertDocument(for: target.reviewed?.inserted ?? target.filter, now: now)
+            document = try update.upsertDocument(
+                for: target.reviewed?.inserted ?? target.filter, now: now, makeId: RepeatableCall.newID)
         } catch {
             throw DocumentStoreError(query: error, .badUpdate)
         }

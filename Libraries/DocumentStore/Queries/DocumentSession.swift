@@ -42,7 +42,7 @@ public actor DocumentSession {
         self.transaction = transaction
         self.flushes = flushes
         plan = TablePlan(storage: storage)
-        now = store.clock.now()
+        now = RepeatableCall.now(store.clock)
     }
 
     /// A collection, within this transaction.

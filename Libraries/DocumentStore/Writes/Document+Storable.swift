@@ -4,7 +4,7 @@ import SyncEngine
 extension Document {
     /// The document as it is inserted, with its `_id` first, which is generated if it is missing, and the `_id`'s key.
     func storable() throws(DocumentStoreError) -> (document: Document, id: String) {
-        let value = id ?? .objectId(ObjectId())
+        let value = id ?? RepeatableCall.newID()
         switch value {
         case .array, .regex, .undefined:
             throw DocumentStoreError(

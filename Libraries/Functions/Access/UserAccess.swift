@@ -42,6 +42,7 @@ public struct UserAccess: Sendable {
     func perform(_ call: DocumentCall, on store: DocumentStore) async throws -> Value {
         let answers = answers()
         let request = RuleRequest(context: context) { try answers.look($0, $1) }
+        let repeated = RepeatableCall()
         while true {
             do {
                 guard call.isWrite else {
@@ -49,10 +50,11 @@ public struct UserAccess: Sendable {
                         call.namespace.collection, database: call.namespace.database, app: app.id)
                     return try await ruled(collection, call, request, answers).read(call)
                 }
-                return try await store.withTransaction(app: app.id, readsItsWrites: !call.writesOneDocument) {
-                    session in
-                    try await write(call, in: session, request, answers)
-                }.get()
+                return try await repeated.attempt {
+                    try await store.withTransaction(app: app.id, readsItsWrites: !call.writesOneDocument) { session in
+                        try await write(call, in: session, request, answers)
+                    }.get()
+                }
             } catch is RuleAnswers.Missing {
                 try await answers.askMissing()
             } catch {

@@ -268,6 +268,26 @@ import Testing
         }
     }
 
+    /// The function is asked about the document, whose `_id` and times the call makes.
+    @Test func `a rule function decides on documents that get their id and time here`() async throws {
+        try await RuledFixture.with { fixture in
+            let start = ContinuousClock.now
+            try await fixture.call("ann", "insertOne", "Open", ["document": ["open": true]])
+            try await fixture.call(
+                "ann", "insertMany", "Open", ["documents": [["open": true, "n": 1], ["open": true, "n": 2]]])
+            let upsert: Document = ["filter": ["open": true, "n": 3], "update": ["$set": ["q": 1]], "upsert": true]
+            try await fixture.call("ann", "updateOne", "Open", upsert)
+            let touched = try await fixture.call(
+                "ann", "updateMany", "Open", ["filter": [:], "update": ["$currentDate": ["at": true]]])
+            #expect(touched["modifiedCount"]?.intValue == 4)
+            #expect(
+                await fixture.refusal("ann", "insertOne", "Open", ["document": ["open": false]])
+                    == "NoMatchingRuleFound")
+            #expect(try await fixture.collection("Open").countDocuments() == 4)
+            #expect(ContinuousClock.now - start < .seconds(10))
+        }
+    }
+
     @Test func `a rule function that fails ends the call`() async throws {
         try await RuledFixture.with { fixture in
             try await fixture.collection("Broken").insertOne(["_id": 1])

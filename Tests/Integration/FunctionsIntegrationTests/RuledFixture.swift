@@ -114,6 +114,10 @@ struct RuledFixture: Sendable {
         {"roles": [{"name": "member", "read": true, "write": {"author": "%%user.id"}, "apply_when": {
             "%%true": {"%function": {"name": "isMember", "arguments": ["%%root.room"]}}}}]}
         """,
+        "data_sources/mongodb-atlas/Test/Open/rules.json": """
+        {"roles": [{"name": "open", "read": true, "write": true, "apply_when": {
+            "%%true": {"%function": {"name": "isOpen", "arguments": ["%%root"]}}}}]}
+        """,
         "data_sources/mongodb-atlas/Test/Offer/rules.json": """
         {"roles": [{"name": "all", "apply_when": {}, "read": true}],
          "filters": [{"name": "current", "apply_when": {"%%true": true}, "query": {"$expr": {"$gt": ["$until", "$$NOW"]}}}]}
@@ -139,13 +143,15 @@ struct RuledFixture: Sendable {
          "filters": [{"name": "cut", "apply_when": {"%%true": true}, "query": {},
                       "projection": {"ssn": 0, "long": 0, "profile.ssn": 0, "list.ssn": 0}}]}
         """,
-        "functions/config.json": #"[{"name": "isMember", "private": true}, {"name": "fails", "private": true}]"#,
+        "functions/config.json":
+            #"[{"name": "isMember", "private": true}, {"name": "isOpen", "private": true}, {"name": "fails", "private": true}]"#,
         "functions/isMember.js": """
         exports = async room => {
             const rooms = context.services.get("mongodb-atlas").db("Test").collection("Room");
             return (await rooms.findOne({ _id: room }))?.members.includes(context.user.id) ?? false;
         };
         """,
+        "functions/isOpen.js": "exports = document => document.open === true;",
         "functions/fails.js": "exports = () => { throw new Error('it fails'); };",
     ]
 }
