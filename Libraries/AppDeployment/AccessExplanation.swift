@@ -21,7 +21,7 @@ extension AppDeployments {
     /// - Parameters:
     ///   - user: the user's id.
     ///   - partition: in the form of key texts (`s:team-1`).
-    ///   - document: the `_id` of a document, as key text.
+    ///   - document: the `_id` of a document: as key text, the digits of an ObjectId, Extended JSON, or a string.
     /// - Throws: `DeploymentError`: `appUnknown`; `notSynced`.
     public func explain(
         _ app: String, user: String, partition: String, document: String? = nil
@@ -237,9 +237,14 @@ extension AppDeployments {
     }
 
     private func explainDocument(
-        _ id: String, _ definition: AppDefinition, _ partition: String, _ text: inout ExplanationText
+        _ given: String, _ definition: AppDefinition, _ partition: String, _ text: inout ExplanationText
     ) async throws {
-        let places = try await store(definition).places(of: id, app: definition.id)
+        var id = Value.keyText(given: given)
+        var places = try await store(definition).places(of: id, app: definition.id)
+        if let other = Value.keyTextOfID(given: given) {
+            let found = try await store(definition).places(of: other, app: definition.id)
+            if !found.isEmpty || places.isEmpty { (id, places) = (other, found) }
+        }
         if places.isEmpty {
             text.add("document", ["document": .string(id)], "no collection has a document \(id)")
         }
@@ -289,4 +294,11 @@ private struct ExplanationText {
 extension Value {
     /// The key text of a value that a person has given: one that isn't in the format of key texts is a string, as most keys are.
     public static func keyText(given text: String) -> String { Value(keyText: text) == nil ? "s:" + text : text }
+
+    /// The key text of an `_id` that a person has given as Extended JSON (`{"$oid": "…"}`), or as the 24 digits of an ObjectId; `nil` for
+    /// anything else.
+    fileprivate static func keyTextOfID(given text: String) -> String? {
+        if let id = ObjectId(hexString: text) { return Value.objectId(id).keyText }
+        return text.hasPrefix("{") ? (try? ExtendedJSON.parse(text))?.keyText : nil
+    }
 }

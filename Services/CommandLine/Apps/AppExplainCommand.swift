@@ -8,8 +8,13 @@ enum AppExplainCommand {
         summary: "Say why a user may or may not open a partition: the rules with what they see, the grant, the devices",
         options: [
             Command.appOption, .init("user", value: "ID", "the user's id; required"),
-            .init("partition", value: "VALUE", "the partition's value; required"),
-            .init("document", value: "ID", "also say where the document with this _id is"),
+            .init(
+                "partition", value: "VALUE",
+                "the partition's value: a string, or as `partitions` shows it (o:… is an ObjectId, n: the null partition); required"
+            ),
+            .init(
+                "document", value: "ID",
+                "also say where the document with this _id is: a string, the digits of an ObjectId, or Extended JSON"),
             Output.option,
         ] + AdminSession.options
     ) { arguments in

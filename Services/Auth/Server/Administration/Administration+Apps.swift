@@ -50,7 +50,7 @@ extension Administration {
             let explanation = try await deployments.explain(
                 app, user: try call.requiredText("user"),
                 partition: Partition(given: try call.requiredText("partition")).text,
-                document: call.text("document").map(Value.keyText(given:)))
+                document: call.text("document"))
             return AdminAnswer(["steps": .document(explanation.document), "lines": .texts(explanation.lines)])
         }
     }
