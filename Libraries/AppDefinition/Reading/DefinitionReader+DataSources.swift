@@ -232,12 +232,25 @@ extension DefinitionReader {
 
     private func role(_ node: ConfigNode) -> DocumentRole {
         DocumentRole(
-            name: node.string("name") ?? "", applyWhen: node.rule("apply_when") ?? .always, read: node.rule("read"),
+            name: node.string("name") ?? "", applyWhen: appliesWhen(node), read: node.rule("read"),
             write: node.rule("write"), insert: node.rule("insert"), delete: node.rule("delete"),
             search: node.rule("search"), fields: fieldPermissions(node.child("fields")),
             additionalFields: node.child("additional_fields").map(fieldPermission),
             readFilter: node.child("document_filters")?.rule("read"),
             writeFilter: node.child("document_filters")?.rule("write"))
+    }
+
+    /// A role without a condition applies to everybody. Where another field looks like the condition, it applies to nobody.
+    private func appliesWhen(_ role: ConfigNode) -> RuleExpression {
+        if let rule = role.rule("apply_when") { return rule }
+        let others = role.entries.map(\.key).filter { name in
+            name.lowercased().filter(\.isLetter).hasSameBytes(as: "applywhen") && !name.hasSameBytes(as: "apply_when")
+        }
+        guard let other = others.first else { return .always }
+        role.problem(
+            .fieldValue, severity: .warning, at: other,
+            "the role applies to nobody, since its condition isn't named apply_when: correct the name")
+        return .never
     }
 
     private func fieldPermissions(_ node: ConfigNode?) -> [ExactText: DocumentRole.FieldPermission] {
