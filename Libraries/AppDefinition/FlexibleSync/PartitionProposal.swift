@@ -64,13 +64,18 @@ struct PartitionProposal {
     private static func collect(_ expression: Value, into fields: inout [String]) {
         for field in expression.documentValue?.fields ?? [] {
             let name = String(field.key.dropFirst(field.key.hasPrefix("%%root.") ? "%%root.".count : 0))
-            if case .string(let text) = field.value, text.hasPrefix("%%user."), !name.hasPrefix("%"),
-                !name.hasPrefix("$")
-            {
-                fields.append(name)
-            }
+            let isField = !name.hasPrefix("%") && !name.hasPrefix("$")
+            if isField, ([field.value] + comparands(field.value)).contains(where: isOfUser) { fields.append(name) }
             for inner in field.value.arrayValue ?? [field.value] { collect(inner, into: &fields) }
         }
+    }
+
+    private static func isOfUser(_ value: Value) -> Bool { value.stringValue?.hasPrefix("%%user.") == true }
+
+    /// What operators compare a field with: `{"$in": "%%user.custom_data.teams"}`.
+    private static func comparands(_ value: Value) -> [Value] {
+        (value.documentValue?.fields ?? []).filter { $0.key.hasPrefix("%") || $0.key.hasPrefix("$") }
+            .flatMap { [$0.value] + ($0.value.arrayValue ?? []) }
     }
 
     /// The type of partitions if the field is the key; `nil` if the schema lacks the field, or it isn't a single value of such a type.
