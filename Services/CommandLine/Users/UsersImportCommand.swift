@@ -32,7 +32,9 @@ private struct ImportRun {
     private var added = 0
     private var known = 0
     private var refused = 0
-    private var waiting: [(line: Int, user: ImportedUser)] = []
+    private var waiting: [(place: String, user: ImportedUser)] = []
+    /// How many objects were read.
+    private var count = 0
     /// The providers with which users of the app sign in.
     private let providers: Set<ExactText>
     /// The providers of identities that aren't the app's, with the line of the first such user, and the number of identities.
@@ -49,24 +51,28 @@ private struct ImportRun {
 
     mutating func all() async throws {
         while let entry = try file.entry() {
+            count += 1
+            // A list may be on one line.
+            var place = "\(path):\(entry.line): object \(count)"
             if let problem = entry.problem {
-                refuse(entry.line, problem)
+                refuse(place, problem)
                 continue
             }
             do {
                 let document = try ExtendedJSON.parseDocument(entry.text, limits: .input)
+                if let id = ImportedUser.id(of: document) { place += ", _id \(id)" }
                 let user = try ImportedUser(document, now: WallClock.system.now())
                 guard ObjectId(hexString: user.id).map({ seen.insert($0).inserted }) ?? true else {
                     refuse(
-                        entry.line, "the list has a user with this _id already: make one of them, with all identities")
+                        place, "the list has a user with this _id already: make one of them, with all identities")
                     continue
                 }
                 for provider in user.providers where !providers.contains(provider) {
                     absent[provider, default: (entry.line, 0)].count += 1
                 }
-                waiting.append((entry.line, user))
+                waiting.append((place, user))
             } catch {
-                refuse(entry.line, "\(error)")
+                refuse(place, "\(error)")
             }
             if waiting.count >= UsersImportCommand.batch { try await add() }
         }
@@ -87,7 +93,7 @@ private struct ImportRun {
             switch outcome {
             case .added: added += 1
             case .known: known += 1
-            case .refused(let reason): refuse(entry.line, reason)
+            case .refused(let reason): refuse(entry.place, reason)
             }
         }
         waiting = []
@@ -96,8 +102,8 @@ private struct ImportRun {
         }
     }
 
-    private mutating func refuse(_ line: Int, _ reason: String) {
+    private mutating func refuse(_ place: String, _ reason: String) {
         refused += 1
-        Progress.line("\(path):\(line): \(reason)")
+        Progress.line("\(place): \(reason)")
     }
 }

@@ -153,6 +153,44 @@ import Testing
         #expect(try await app.admin(.get, "/\(disabled)").json["disabled"] == true)
     }
 
+    @Test
+    func `an identity that a list names twice comes once, and whoever hasn't confirmed an address doesn't keep it`()
+        async throws
+    {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app {
+            $0.confirmation = #""emailConfirmationUrl": "https://app.example/confirm""#
+        }
+        let pending = try await app.call(
+            .post, "auth/providers/local-userpass/register", ["email": "ours@example.org", "password": "not mine"])
+        #expect(pending.status == 201)
+        let identity = #"{"id": "custom-twice", "provider_type": "custom-function"}"#
+        let twice = #"{"_id": "\#(Self.id())", "identities": [\#(identity), \#(identity)]}"#
+        let users = [
+            try user(Self.emailUser(Self.id(), "one@example.org")), try user(twice),
+            try user(Self.emailUser(Self.id(), "ours@example.org", hash: PasswordHashTests.known[0].hash)),
+        ]
+        #expect(try await add(users, to: app) == ["added", "added", "added"])
+        let entered = try AppClient.tokens(try await app.login("ours@example.org", PasswordHashTests.password))
+        #expect(entered.user == users[2].id)
+    }
+
+    @Test func `whoever links an imported identity doesn't take the place of its user`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let id = Self.id()
+        let text = Self.emailUser(id, "kept@example.org", hash: PasswordHashTests.known[0].hash).replacing(
+            #""last_authentication_date": 1600000000,"#, with: "")
+        #expect(try await add([try user(text)], to: app) == ["added"])
+        let guest = try AppClient.tokens(
+            try await app.call(.post, "auth/providers/anon-user/login", ["provider": "anon-user"]))
+        let link = try await app.call(
+            .post, "auth/providers/local-userpass/login?link=true",
+            ["username": "kept@example.org", "password": .string(PasswordHashTests.password)], token: guest.access)
+        #expect(link.status == 409 && link.code == "AccountNameInUse")
+        #expect(
+            try AppClient.tokens(try await app.login("kept@example.org", PasswordHashTests.password)).user == id)
+    }
+
     @Test func `what isn't a user is refused, with the reason`() throws {
         let identity = #""identities": [{"id": "x", "provider_type": "anon-user"}]"#
         #expect(try problem(#"{"_id": "5f0000000000000000000000", \#(identity)}"#) == nil)
@@ -162,6 +200,12 @@ import Testing
             (#"{"_id": "5f0000000000000000000000", "type": "server", \#(identity)}"#, "server"),
             (#"{"_id": "5f0000000000000000000000"}"#, "no identity"),
             (#"{"_id": "5f0000000000000000000000", "creation_date": -1, \#(identity)}"#, "creation_date"),
+            (#"{"_id": "5f0000000000000000000000", "disabled": "yes", \#(identity)}"#, "disabled"),
+            (#"{"_id": "5f0000000000000000000000", "data": "s", \#(identity)}"#, "data isn't an object"),
+            (
+                #"{"_id": "5f0000000000000000000000", "data": {"x": "\#(String(repeating: "x", count: 4096))"}, \#(identity)}"#,
+                "4096 bytes"
+            ),
             (Self.emailUser("5f0000000000000000000000", "a@b.org,z@z.org"), "characters"),
             (Self.emailUser("5f0000000000000000000000", "a@b.org", hash: "md5"), "password_hash"),
             (#"{"_id": "5f0000000000000000000000", "identities": [{"provider_type": "custom-token"}]}"#, "no id"),

@@ -17,6 +17,15 @@ struct User: Sendable {
     /// Milliseconds since 1970; `nil` for never.
     var lastSignIn: Int64?
 
+    /// The most identities of a user, and the most bytes of a profile: access tokens carry both, and travel with each call.
+    static let maximumIdentities = 20
+    static let maximumDataBytes = 4096
+
+    /// Whether a profile isn't too large.
+    static func fits(_ data: Document) -> Bool {
+        ExtendedJSON.print(.document(data)).utf8.count <= maximumDataBytes
+    }
+
     /// A way to sign in.
     struct Identity: Hashable, Sendable {
         @ExactText var id: String

@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 public import Postgres
 import ServiceEngines
 
@@ -28,9 +29,20 @@ public struct AccountImport: Sendable {
             do { return try await attempt(users) } catch let error as PostgresError where error.sqlstate == "23505" {
                 // Somebody registered one of the identities meanwhile; the next attempt sees it.
                 continue
+            } catch let error as PostgresError where error.failureClass == .refused {
+                break
             }
         }
-        return try await attempt(users)
+        // One that can't be stored must not keep the others out.
+        var outcomes: [Outcome] = []
+        for user in users {
+            do {
+                outcomes += try await attempt([user])
+            } catch let error as PostgresError where error.failureClass == .refused {
+                outcomes.append(.refused("Postgres can't store it: \(error.message)"))
+            }
+        }
+        return outcomes
     }
 
     private func attempt(_ users: [ImportedUser]) async throws -> [Outcome] {
@@ -44,7 +56,7 @@ public struct AccountImport: Sendable {
             var outcomes: [Outcome] = []
             var added: [ImportedUser] = []
             for user in users {
-                let foreign = user.identities.first { identity in owners[IdentityName(identity)] != nil }
+                let foreign = user.identities.first { identity in owners[IdentityName(identity)]?.isPending == false }
                 if known.contains(user.id) {
                     outcomes.append(.known)
                 } else if deleted.contains(user.id) {
@@ -54,7 +66,12 @@ public struct AccountImport: Sendable {
                         .refused("the identity \(foreign.provider) \(foreign.subject) belongs to another user"))
                 } else {
                     known.insert(user.id)
-                    for identity in user.identities { owners[IdentityName(identity)] = user.id }
+                    for identity in user.identities {
+                        // Whoever registered the address has not confirmed it.
+                        if let pending = owners.updateValue((user.id, false), forKey: IdentityName(identity)) {
+                            try await tables.deleteUser(pending.user, of: app, now: WallClock.system.now())
+                        }
+                    }
                     added.append(user)
                     outcomes.append(.added)
                 }
@@ -94,17 +111,18 @@ extension AccountTables {
 
     fileprivate func owners(
         _ identities: [ImportedUser.Identity], of app: String
-    ) async throws -> [IdentityName: String] {
+    ) async throws -> [IdentityName: (user: String, isPending: Bool)] {
         let rows = try await sql.query(
             """
-            SELECT i.provider, i.subject, i.user_id
+            SELECT i.provider, i.subject, i.user_id, u.is_pending
             FROM unnest($2::text[], $3::text[]) n (provider, subject)
             JOIN partita.auth_identities i ON i.app = $1 AND i.provider = n.provider AND i.subject = n.subject
+            JOIN partita.auth_users u ON u.app = i.app AND u.id = i.user_id
             """,
             [.text(app), .textArray(identities.map(\.provider)), .textArray(identities.map(\.subject))]
-        ).decode((String, String, String).self)
+        ).decode((String, String, String, Bool).self)
         return Dictionary(
-            rows.map { (IdentityName(provider: $0.0, subject: $0.1), $0.2) }, uniquingKeysWith: { $1 })
+            rows.map { (IdentityName(provider: $0.0, subject: $0.1), ($0.2, $0.3)) }, uniquingKeysWith: { $1 })
     }
 
     fileprivate func insert(_ users: [ImportedUser], of app: String) async throws {

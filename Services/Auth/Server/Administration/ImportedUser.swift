@@ -14,7 +14,7 @@ public struct ImportedUser: Sendable {
     let isDisabled: Bool
     /// Milliseconds since 1970.
     let createdAt: Int64
-    let lastSignIn: Int64?
+    let lastSignIn: Int64
     let identities: [Identity]
     /// The types of the providers of its identities.
     public var providers: [String] { identities.map(\.provider) }
@@ -29,13 +29,18 @@ public struct ImportedUser: Sendable {
     /// Identities that can't sign in without a secret that no list contains.
     private static let left: Set<String> = ["api-key"]
 
+    /// What a user of a list has as `_id`.
+    public static func id(of document: Document) -> String? {
+        document["_id"]?.objectIdValue?.hexString ?? document["_id"]?.stringValue
+    }
+
     /// Reads a user.
     ///
     /// - Parameters:
     ///   - document: Partita's own field is `password_hash` of an identity `local-userpass`; see ``PasswordHash``'s formats in the README.
     ///   - now: the time that counts as that of the creation where it is missing, in milliseconds since 1970.
     public init(_ document: Document, now: Int64) throws(Problem) {
-        guard let id = document["_id"]?.objectIdValue?.hexString ?? document["_id"]?.stringValue,
+        guard let id = Self.id(of: document),
             ObjectId(hexString: id)?.hexString.hasSameBytes(as: id) == true
         else { throw Problem(description: "_id isn't 24 hexadecimal digits in lower case") }
         if let type = document["type"]?.stringValue, type != "normal" {
@@ -43,25 +48,55 @@ public struct ImportedUser: Sendable {
                 description: "a user of type \(type) can't come along: make a server API key (`partita api-key create`)"
             )
         }
-        let data = document["data"]?.documentValue ?? Document()
+        guard let data = Self.document(document["data"]) else { throw Problem(description: "data isn't an object") }
         var identities: [Identity] = []
         for entry in document["identities"]?.arrayValue ?? [] {
             guard let provider = entry["provider_type"]?.stringValue, !Self.left.contains(provider) else { continue }
-            identities.append(try Self.identity(entry, provider: provider, data: data))
+            let identity = try Self.identity(entry, provider: provider, data: data)
+            // Lists may name an identity twice.
+            if !identities.contains(where: { IdentityName($0) == IdentityName(identity) }) {
+                identities.append(identity)
+            }
         }
         guard !identities.isEmpty else {
             throw Problem(description: "it has no identity to sign in with (API keys of users are in no list)")
         }
-        guard identities.count <= 20 else { throw Problem(description: "it has more than 20 identities") }
-        guard ExtendedJSON.print(.document(data)).utf8.count <= 64 << 10 else {
-            throw Problem(description: "data has more than 64 KiB")
+        guard identities.count <= User.maximumIdentities else {
+            throw Problem(description: "it has more than \(User.maximumIdentities) identities")
+        }
+        guard identities.reduce(0, { $0 + $1.id.utf8.count }) <= Self.maximumBytesOfIDs else {
+            throw Problem(
+                description:
+                    "the ids of its identities have more than \(Self.maximumBytesOfIDs) bytes, which access tokens carry"
+            )
+        }
+        guard User.fits(data) else {
+            throw Problem(
+                description:
+                    "data has more than \(User.maximumDataBytes) bytes, which access tokens carry: remove fields of it")
         }
         self.id = id
         self.data = data
         self.identities = identities
-        isDisabled = document["disabled"] == true
+        switch document["disabled"] {
+        case nil, .null, .bool(false): isDisabled = false
+        case .bool(true): isDisabled = true
+        default: throw Problem(description: "disabled is neither true nor false")
+        }
         createdAt = try Self.milliseconds(document, "creation_date") ?? now
-        lastSignIn = try Self.milliseconds(document, "last_authentication_date")
+        // Somebody who used another system isn't new: who links the identity mustn't take the place of this user.
+        lastSignIn = try Self.milliseconds(document, "last_authentication_date") ?? createdAt
+    }
+
+    /// The most bytes of the ids of all identities of a user.
+    private static let maximumBytesOfIDs = 2048
+
+    /// - Returns: `nil` for anything but an object; without a value, an empty one.
+    private static func document(_ value: Value?) -> Document? {
+        switch value {
+        case nil, .null: Document()
+        default: value?.documentValue
+        }
     }
 
     private static func identity(_ entry: Value, provider: String, data: Document) throws(Problem) -> Identity {

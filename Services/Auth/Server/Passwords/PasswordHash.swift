@@ -52,8 +52,8 @@ enum PasswordHash: Sendable {
     private init?(argon2 text: String, _ parts: [String]) {
         // $argon2id$v=19$m=19456,t=2,p=1$salt$digest
         guard parts.count == 6, parts[2] == "v=19", let costs = Self.parameters(parts[3], ["m", "t", "p"]),
-            (8...(1 << 20)).contains(costs[0]), (1...64).contains(costs[1]), (1...16).contains(costs[2]),
-            costs[0] * costs[1] <= 4 << 20, Self.bytes(parts[4]) != nil, Self.digest(parts[5]) != nil
+            (8...(256 << 10)).contains(costs[0]), (1...64).contains(costs[1]), (1...16).contains(costs[2]),
+            costs[0] * costs[1] <= 1 << 20, Self.bytes(parts[4]) != nil, Self.digest(parts[5]) != nil
         else { return nil }
         self = .argon2(text)
     }
@@ -73,7 +73,7 @@ enum PasswordHash: Sendable {
             let digest = Self.digest(parts[4])
         else { return nil }
         let cost = ScryptCost(n: 1 << costs[0], r: costs[1], p: costs[2])
-        guard cost.memoryBytes <= 256 << 20 else { return nil }
+        guard cost.memoryBytes <= 256 << 20, cost.memoryBytes * cost.p <= 1 << 30 else { return nil }
         self = .scrypt(digest: digest, salt: salt, cost: cost)
     }
 
@@ -81,7 +81,7 @@ enum PasswordHash: Sendable {
         // $pbkdf2-sha256$i=600000,l=32$salt$digest; passlib writes only the number of iterations.
         let names = Int(parts[2]) != nil ? nil : parts[2].split(separator: ",").map(String.init)
         let count = names.map { $0.first.flatMap { Self.number($0, "i") } } ?? Int(parts[2])
-        guard parts.count == 5, let iterations = count, (1...5_000_000).contains(iterations),
+        guard parts.count == 5, let iterations = count, (1...2_000_000).contains(iterations),
             let salt = Self.bytes(parts[3]), let digest = Self.digest(parts[4]),
             let function = PBKDF2Function(name: parts[1])
         else { return nil }
