@@ -72,6 +72,17 @@ import Testing
         #expect(try await registered(app).isEmpty)
     }
 
+    @Test func `a user has a hundred registrations at most`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let user = try await app.newUser("many@example.org")
+        for number in 0..<100 {
+            #expect(try await register(app, "t-\(number)", user, service: "s\(number)").status == 204)
+        }
+        let refused = try await register(app, "t-x", user, service: "s100")
+        #expect(refused.status == 400 && refused.json["error"]?.stringValue?.contains("at most 100") == true)
+        #expect(try await register(app, "t-y", user, service: "s99").status == 204)
+    }
+
     @Test func `what isn't a registration is refused`() async throws {
         let app = try await AuthFixture.shared().app()
         let user = try await app.newUser("odd@example.org")

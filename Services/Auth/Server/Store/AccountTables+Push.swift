@@ -2,10 +2,25 @@ import EventTopics
 import Postgres
 
 extension AccountTables {
+    /// The most registrations of a user; each is a device and a push service.
+    private static let maximumPushRegistrations = 100
+
     /// Registers a device with a push service, or replaces its token.
     func registerPush(
         _ token: String, provider: String, device: String, user: String, of app: String, now: Int64
     ) async throws {
+        let others = try await sql.query(
+            """
+            SELECT count(*) FROM partita.auth_push_registrations
+            WHERE app = $1 AND user_id = $2 AND token IS NOT NULL AND (device, provider) <> ($3, $4)
+            """, [.text(app), .text(user), .text(device), .text(provider)]
+        ).decode(Int64.self)
+        guard others[0] < Self.maximumPushRegistrations else {
+            throw AuthError(
+                .badRequest,
+                "a user has at most \(Self.maximumPushRegistrations) registrations with push services: deregister a device"
+            )
+        }
         // Another user of the same device had it before: a message for them must not reach this one.
         try await sql.execute(
             """
