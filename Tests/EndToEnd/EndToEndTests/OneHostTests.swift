@@ -18,6 +18,10 @@ extension EndToEnd {
             {"local-userpass": {"name": "local-userpass", "type": "local-userpass", "config": {"autoConfirm": true,
                                 "resetPasswordUrl": "https://app.example/reset"}}}
             """,
+            "auth/custom_user_data.json": """
+            {"enabled": true, "mongo_service_name": "mongodb-atlas", "database_name": "d", "collection_name": "about",
+             "user_id_field": "user"}
+            """,
             "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
             "sync/config.json": """
             {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
@@ -75,6 +79,49 @@ extension EndToEnd {
             #expect(hook.status == 200 && answer["hello"] == "Ada", "\(hook.text)")
             #expect(answer["url"]?.stringValue == system.publicURL + path)
         }
+
+        @Test func `a user of whom an access token says as much as it may calls functions and streams`() async throws {
+            let system = try await RunningSystem.shared()
+            try await deploy(system)
+            let id = ObjectId().hexString, data = String(repeating: "p", count: 4000)
+            let list = system.directory + "/about.json"
+            let identities =
+                (0..<20).map {
+                    #"{"id": "\#(String(repeating: "i", count: 80))\#($0)", "provider_type": "custom-token"}"#
+                }
+                + [
+                    #"{"id": "e", "provider_type": "local-userpass", "provider_data": {"email": "long@example.com"}, "password_hash": "\#(Self.hash)"}"#
+                ]
+            try
+                #"{"_id": "\#(id)", "data": {"p": "\#(data)"}, "identities": [\#(identities.dropFirst(2).joined(separator: ","))]}"#
+                .write(toFile: list, atomically: true, encoding: .utf8)
+            func tool(_ words: String...) async throws {
+                let run = try await CapturedRun.run(
+                    CurrentEnvironment.sibling("partita"), words + ["--app", "onehost", "--data", system.directory])
+                #expect(run.status.isSuccess, "\(run.output)")
+            }
+            try await tool("users", "import", list)
+            try await tool(
+                "documents", "insert", "d.about",
+                #"{"user": "\#(id)", "more": "\#(String(repeating: "c", count: 3900))"}"#)
+            let client = HTTPCaller(root: system.publicURL + "/api/client/v2.0", system: system)
+            let signIn = try await client.post(
+                "/app/onehost/auth/providers/local-userpass/login",
+                #"{"username": "long@example.com", "password": "correct horse"}"#)
+            let token = try #require(try ExtendedJSON.parse(signIn.body)["access_token"]?.stringValue, "\(signIn.text)")
+            #expect(token.utf8.count > 12_000)
+            #expect(try await client.get("/auth/profile", token: token).status == 200)
+            let sum = try await client.post(
+                "/app/onehost/functions/call", #"{"name": "add", "arguments": [1, 2]}"#, token: token)
+            #expect(sum.status == 200, "\(sum.text)")
+            let arguments = Data(#"[{"database": "d", "collection": "c", "ids": []}]"#.utf8).base64EncodedString()
+            let refused = try await client.get(
+                "/app/onehost/functions/call?baas_request=\(arguments)&baas_at=\(token)")
+            #expect(refused.status == 400 && refused.text.contains("error_code"), "\(refused.status) \(refused.text)")
+        }
+
+        /// Of "correct horse".
+        private static let hash = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"
 
         @Test func `devices sync and links to media open at one address`() async throws {
             let system = try await RunningSystem.shared()

@@ -33,13 +33,13 @@ import Testing
         #expect(profile["data"] == ["email": "ada@example.org", "fullName": "Ada"])
         #expect(profile["identities"]?[0]?["provider_type"] == "custom-token")
 
-        // The same subject is the same user, with the issuer's current claims.
+        // The same subject is the same user, with the issuer's current claims, and without those that it has withdrawn.
         let again = try AppClient.tokens(
             try await login(app, try issuer.token("u-1", more: ["email": "ada@example.com"])))
         #expect(again.user == first.user)
         #expect(
             try await app.auth(.get, "profile", token: again.access).json["data"]
-                == ["email": "ada@example.com", "fullName": "Ada"])
+                == ["email": "ada@example.com"])
         let other = try AppClient.tokens(try await login(app, try issuer.token("u-2", more: more)))
         #expect(other.user != first.user)
 
@@ -114,6 +114,22 @@ import Testing
         #expect(try AppClient.tokens(try await login(app, token)).user == user.user)
         let events = try await AuthFixture.shared().events(of: user.user, count: 5)
         #expect(events.filter { $0.kind == .identityLinked }.count == 2)
+    }
+
+    @Test func `what access tokens carry of a user is bounded`() async throws {
+        let issuer = try await TestIssuer()
+        let app = try await app(issuer, fields: #"{"name": "about"}"#)
+        let long = try await login(
+            app, try issuer.token("long", more: ["about": .string(String(repeating: "x", count: 4096))]))
+        #expect(long.status == 400 && long.code == "InvalidParameter")
+        #expect(long.json["error"]?.stringValue?.contains("4096 bytes") == true, "\(long.json)")
+        let user = try AppClient.tokens(
+            try await app.call(.post, "auth/providers/anon-user/login", ["provider": "anon-user"]))
+        for number in 1...20 {
+            let link = try await app.call(
+                .post, "auth/providers/custom-function/login?link=true", ["name": "many-\(number)"], token: user.access)
+            #expect(number < 20 ? link.status == 200 : link.code == "BadRequest", "\(number): \(link.json)")
+        }
     }
 
     @Test func `linking goes on with the user's session, which one sign-out ends`() async throws {

@@ -16,8 +16,9 @@ extension SignIn {
         ) { try await accounts.tables.identity(provider.name, $0, of: app.id) != nil }
         try await throttle.succeeded(.token, app: app.id, subject: proof.text, caller: caller)
         return try await enter(
-            provider.name, subject: identity.subject, profile: identity.profile, refreshesProfile: true, app: app,
-            linking: linking, client: client)
+            provider.name, subject: identity.subject, profile: identity.profile,
+            // Apple tells a user's name once only: what isn't told stays.
+            refreshed: identity.profile.fields.map(\.key), app: app, linking: linking, client: client)
     }
 
     /// Signs in, or links the identity, at the end of the way by redirects.

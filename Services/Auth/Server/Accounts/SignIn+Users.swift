@@ -7,9 +7,11 @@ extension SignIn {
     /// Signs in the user of an identity that the app's function or issuer has confirmed, creates the user where there is none, or gives
     /// the identity to the linking user.
     ///
-    /// - Parameter refreshesProfile: whether a known user's profile takes over what the identity says now.
+    /// - Parameters:
+    ///   - profile: what the identity says of the user.
+    ///   - refreshed: the fields of a known user's profile that are as the identity says now, and are removed if it doesn't say them.
     func enter(
-        _ provider: String, subject: String, profile: Document, refreshesProfile: Bool, app: DeployedApp,
+        _ provider: String, subject: String, profile: Document, refreshed: [String], app: DeployedApp,
         linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         guard subject.utf8.count <= 1024, !subject.utf8.contains(0) else {
@@ -18,7 +20,7 @@ extension SignIn {
         for _ in 0..<2 {
             do {
                 return try await enterOnce(
-                    provider, subject: subject, profile: profile, refreshesProfile: refreshesProfile, app: app,
+                    provider, subject: subject, profile: profile, refreshed: refreshed, app: app,
                     linking: linking, client: client)
             } catch is IdentityTaken {
                 continue  // it exists now
@@ -27,11 +29,20 @@ extension SignIn {
         throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
     }
 
+    private static func check(_ profile: Document) throws(AuthError) {
+        guard User.fits(profile) else {
+            throw AuthError(
+                .invalidParameter,
+                "the user's profile has more than \(User.maximumDataBytes) bytes, which access tokens have to carry: let the provider say less of the user, and keep the rest in custom user data"
+            )
+        }
+    }
+
     /// Another sign-in has made the identity meanwhile.
     private struct IdentityTaken: Error {}
 
     private func enterOnce(
-        _ provider: String, subject: String, profile: Document, refreshesProfile: Bool, app: DeployedApp,
+        _ provider: String, subject: String, profile: Document, refreshed: [String], app: DeployedApp,
         linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         try await accounts.transaction { tables in
@@ -48,12 +59,11 @@ extension SignIn {
                 return try await begin(for: user, provider: provider, client, in: tables)
             }
             var user = try await usable(known.userId, app: app, in: tables)
-            if refreshesProfile {
-                let before = user.data
-                for field in profile.fields { user.data[field.key] = field.value }
-                if !user.data.isIdentical(to: before) {
-                    try await tables.setData(user.data, user: user.id, of: app.id)
-                }
+            let before = user.data
+            for name in refreshed { user.data[name] = profile[name] }
+            if !user.data.isIdentical(to: before) {
+                try Self.check(user.data)
+                try await tables.setData(user.data, user: user.id, of: app.id)
             }
             return try await begin(for: user, provider: provider, client, in: tables)
         }
@@ -67,6 +77,7 @@ extension SignIn {
         guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
             throw AuthError(.invalidSession, "invalid session")
         }
+        try Self.checkRoom(for: user)
         let identity = IdentityRow(id: ObjectId().hexString, provider: provider, subject: subject, userId: user.id)
         guard try await tables.insertIdentity(identity, of: claims.app, now: accounts.clock.now()) else {
             throw IdentityTaken()
@@ -80,12 +91,20 @@ extension SignIn {
     /// Adds to a user's profile what it doesn't have yet.
     private func fill(_ user: inout User, with profile: Document, in tables: AccountTables) async throws {
         for field in profile.fields where user.data[field.key] == nil { user.data[field.key] = field.value }
+        try Self.check(user.data)
         try await tables.setData(user.data, user: user.id, of: user.app)
+    }
+
+    private static func checkRoom(for user: User) throws(AuthError) {
+        guard user.identities.count < User.maximumIdentities else {
+            throw AuthError(.badRequest, "a user has at most \(User.maximumIdentities) identities")
+        }
     }
 
     func create(
         provider: String, subject: String, data: Document, app: DeployedApp, in tables: AccountTables
     ) async throws -> User {
+        try Self.check(data)
         let now = accounts.clock.now()
         let identity = IdentityRow(
             id: ObjectId().hexString, provider: provider, subject: subject, userId: ObjectId().hexString)
@@ -131,8 +150,10 @@ extension SignIn {
                 throw AuthError(
                     .badRequest, "linking a local-userpass identity is not allowed when one is already linked")
             }
-            guard let other = try await tables.user(owner, of: claims.app, locked: true), other.lastSignIn == nil,
-                !other.isPending, !other.isDisabled
+            try Self.checkRoom(for: user)
+            let other = try await tables.user(owner, of: claims.app, locked: true)
+            if other?.isPending == true { throw AuthError(.authError, "confirmation required") }
+            guard let other, other.lastSignIn == nil, !other.isDisabled
             else { throw AuthError(.accountNameInUse, "the identity belongs to another user") }
             try await tables.moveIdentity(provider, subject, of: claims.app, to: user.id)
             try await tables.append(accounts.event(.userDeleted, other, providers: [provider]))

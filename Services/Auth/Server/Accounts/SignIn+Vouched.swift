@@ -31,7 +31,7 @@ extension SignIn {
         var profile = answer.documentValue ?? Document()
         profile["id"] = nil
         return try await enter(
-            "custom-function", subject: subject, profile: profile, refreshesProfile: false, app: app, linking: linking,
+            "custom-function", subject: subject, profile: profile, refreshed: [], app: app, linking: linking,
             client: client)
     }
 
@@ -49,7 +49,7 @@ extension SignIn {
         }
         try await throttle.succeeded(.token, app: app.id, subject: token, caller: caller)
         return try await enter(
-            "custom-token", subject: subject, profile: profile, refreshesProfile: true, app: app, linking: linking,
-            client: client)
+            "custom-token", subject: subject, profile: profile, refreshed: provider.metadataFields.map(\.fieldName),
+            app: app, linking: linking, client: client)
     }
 }

@@ -87,6 +87,9 @@ struct SignIn: Sendable {
         let result = try await hasher.verify(password, hash: identity?.passwordHash, for: share)
         if let identity, identity.passwordHash == nil {
             // Of an import, which had no hash. Registering shows as well whether an account exists.
+            guard try await accounts.tables.user(identity.userId, of: app.id)?.isDisabled == false else {
+                throw Self.invalidPassword
+            }
             throw AuthError(.invalidPassword, try await reset.offer(email: email, app: app, origin: client.origin))
         }
         guard let identity, result.matches else { throw Self.invalidPassword }
