@@ -107,7 +107,7 @@ extension AppDeployments {
         defer { running.cancel() }
         let deadline = ContinuousClock.now + limit
         let rules = { (definition: AppDefinition) in
-            PartitionRules(store: store(definition), functions: hosts, logger: Logger(label: "rules"))
+            PartitionRules(store: store(definition), functions: hosts)
         }
         let (old, new) = (rules(before), rules(after))
         var changes: [AccessDifference.Change] = []

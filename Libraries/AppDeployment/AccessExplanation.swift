@@ -131,8 +131,7 @@ extension AppDeployments {
             })
         let result: Result<PartitionRules.Answer, any Error>
         do {
-            let rules = PartitionRules(
-                store: store(app.definition), functions: hosts, logger: Logger(label: "rules"))
+            let rules = PartitionRules(store: store(app.definition), functions: hosts)
             result = .success(
                 try await rules.answer(
                     app.definition, version: app.version, user: user, partition: partition, observer: observer))

@@ -66,7 +66,7 @@ extension AppDeployments {
         return try await Self.answer {
             let access = UserAccess(
                 try await user.withPresentCustomData(of: app, in: store), of: app, version: version,
-                functions: RuleFunctions(hosts: hosts, store: store, logger: Logger(label: "rules")))
+                functions: RuleFunctions(hosts: hosts, store: store))
             let service = app.collection(namespace.collection, database: namespace.database)?.service ?? ""
             return try await access.reach(of: documents, in: namespace, service: service, on: store).map {
                 switch $0 {

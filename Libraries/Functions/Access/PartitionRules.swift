@@ -2,7 +2,6 @@ public import AppDefinition
 public import DocumentModel
 public import DocumentStore
 import FunctionProtocol
-public import Logging
 
 /// Evaluates the app's rules, including their functions, on who may open a partition.
 public struct PartitionRules: Sendable {
@@ -46,14 +45,15 @@ public struct PartitionRules: Sendable {
 
     private let store: DocumentStore
     private let functions: FunctionHostPool
-    private let logger: Logger
+    private let logs: FunctionLogs?
     /// The limits of a rule function; exceeding them denies access.
     private let limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
 
-    public init(store: DocumentStore, functions: FunctionHostPool, logger: Logger) {
+    /// - Parameter logs: keep what the functions write to their console, and how they fail.
+    public init(store: DocumentStore, functions: FunctionHostPool, logs: FunctionLogs? = nil) {
         self.store = store
         self.functions = functions
-        self.logger = logger
+        self.logs = logs
     }
 
     /// - Parameters:
@@ -109,11 +109,7 @@ public struct PartitionRules: Sendable {
                     if case .failure(let failure) = result, failure.code == nil { observer.outage() }
                     return result
                 },
-                log: { line in
-                    logger.debug(
-                        "rule function's console",
-                        metadata: ["function": "\(name)", "level": "\(line.level)", "text": "\(line.message)"])
-                })
+                log: { logs?.add(.init($0, app: app.id, function: name)) })
             let result: Result<Value, any Error>
             do {
                 result = .success(try await functions.run(invocation))
@@ -122,6 +118,9 @@ public struct PartitionRules: Sendable {
             }
             await effects.finish()  // ends a transaction that the rule left open
             if let outage = await effects.outage { throw outage }
+            if case .failure(let failure as FunctionFailure) = result {
+                logs?.add(failure, app: app.id, function: name)
+            }
             observer.called(name, arguments, result)
             return RuleFunctionResult(try result.get())
         }

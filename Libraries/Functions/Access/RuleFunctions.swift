@@ -2,7 +2,6 @@ import AppDefinition
 import DocumentModel
 public import DocumentStore
 import FunctionProtocol
-public import Logging
 
 /// Runs the functions that data rules call. They run as the system, so that no rule depends on itself, and can only read documents.
 ///
@@ -11,14 +10,15 @@ public import Logging
 public struct RuleFunctions: Sendable {
     private let hosts: FunctionHostPool
     private let store: DocumentStore
-    private let logger: Logger
+    private let logs: FunctionLogs?
     /// A rule function that takes longer fails, which denies access.
     private let limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
 
-    public init(hosts: FunctionHostPool, store: DocumentStore, logger: Logger) {
+    /// - Parameter logs: keep what the functions write to their console, and how they fail.
+    public init(hosts: FunctionHostPool, store: DocumentStore, logs: FunctionLogs? = nil) {
         self.hosts = hosts
         self.store = store
-        self.logger = logger
+        self.logs = logs
     }
 
     /// - Throws: `EffectFailure` when the function failed; `DocumentStoreError` when the store is unavailable.
@@ -41,11 +41,7 @@ public struct RuleFunctions: Sendable {
                 }
                 return await documents.perform(effect)
             },
-            log: { [logger] line in
-                logger.debug(
-                    "rule function's console",
-                    metadata: ["function": "\(name)", "level": "\(line.level)", "text": "\(line.message)"])
-            })
+            log: { [logs] in logs?.add(.init($0, app: app.id, function: name)) })
         let result: Result<Value, any Error>
         do {
             result = .success(try await hosts.run(invocation))
@@ -57,6 +53,7 @@ public struct RuleFunctions: Sendable {
         do {
             return RuleFunctionResult(try result.get())
         } catch let failure as FunctionFailure {
+            logs?.add(failure, app: app.id, function: name)
             throw EffectFailure(
                 name: failure.code.rawValue, message: "the rule function '\(name)' failed: \(failure.message)")
         }

@@ -86,8 +86,9 @@ public enum AuthServer {
         var http = HTTPClient.Configuration()
         http.egress = try EgressPolicy(configuration)
         let outside = OutsideEffects(http: HTTPClient(loop: context.loops.next(), configuration: http))
+        let functionLogs = FunctionLogs(client: engines.postgres, logger: logger)
         let functions =
-            functions ?? AppFunctions(pool: hosts, store: engines.store, outside: outside, logger: logger).caller
+            functions ?? AppFunctions(pool: hosts, store: engines.store, outside: outside, logs: functionLogs).caller
 
         let accounts = Accounts(store: store, wakeOutbox: { outbox.wake() }, clock: clock)
         let ends = SessionEnds(accounts: accounts)
@@ -163,7 +164,7 @@ public enum AuthServer {
             engines.service(migrations: [AccountStore.migrations]) {
                 try await keys.requireReadable()
                 return [
-                    hosts, keys, outbox, pushes, audit,
+                    hosts, functionLogs, keys, outbox, pushes, audit,
                     EventConsumer(
                         pool: engines.pool, group: "auth-schemas", kafka: engines.kafka, handler: schemas,
                         logger: logger),

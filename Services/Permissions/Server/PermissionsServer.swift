@@ -38,6 +38,7 @@ public enum PermissionsServer {
         let functions = FunctionHostPool(
             configuration: try .init(hosts: context.configuration[hosts], context.configuration),
             loop: context.loops.next(), logger: logger)
+        let logs = FunctionLogs(client: engines.postgres, logger: logger)
         let fenceAlarm = Alarm()
         let outbox = Outbox(
             GrantOutbox(client: engines.postgres, fenceAlarm: fenceAlarm), producer: engines.events,
@@ -45,7 +46,7 @@ public enum PermissionsServer {
         let relay = GrantRelay(client: engines.postgres, producer: engines.events, outbox: outbox)
         let decider = Decider(
             client: engines.postgres, apps: engines.apps,
-            evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay,
+            evaluator: RuleEvaluator(store: engines.store, functions: functions, logs: logs), relay: relay,
             logger: logger)
         let heartbeats = GrantHeartbeats(
             producer: engines.events, interval: context.configuration[heartbeat],
@@ -65,7 +66,7 @@ public enum PermissionsServer {
         return [
             engines.service(migrations: [PermissionsMigrations.all, GatewayRegistry.migrations]) {
                 [
-                    functions, outbox, heartbeats, receipts, cleaner, rules,
+                    functions, logs, outbox, heartbeats, receipts, cleaner, rules,
                     EventConsumer(
                         pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
                         handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),

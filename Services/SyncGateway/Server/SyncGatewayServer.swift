@@ -109,10 +109,11 @@ public enum SyncGatewayServer {
             configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration),
             loop: context.loops.next(),
             logger: logger)
+        let functionLogs = FunctionLogs(client: engines.postgres, logger: logger)
         let documents = DataAPIRoute(
             apps: engines.apps, access: engines.access, store: engines.store,
             turns: DocumentTurns(connections: engines.connections),
-            rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logger: logger))
+            rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logs: functionLogs))
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
             try await documents.handle($0)
         }
@@ -138,7 +139,7 @@ public enum SyncGatewayServer {
         return [
             engines.service(migrations: [GatewayRegistry.migrations, RealmTables.migrations], servesUsers: true) {
                 [
-                    grants, committer, relay, changes, ruleHosts,
+                    grants, committer, relay, changes, ruleHosts, functionLogs,
                     grantChanges, presenceChanges, schemaAnswers, presence, watch, heads, realmRetention,
                     realmDeployments,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),

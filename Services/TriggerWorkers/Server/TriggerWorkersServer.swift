@@ -63,7 +63,7 @@ public enum TriggerWorkersServer {
             apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: shutOut)
         let clientFunctions = ClientFunctions(
             store: engines.store, turns: turns, hosts: functions,
-            rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
+            rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logs: logs), effects: effects,
             shutOut: shutOut, logs: logs)
         let call = FunctionCallRoute(
             apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)

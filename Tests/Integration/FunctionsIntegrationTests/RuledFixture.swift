@@ -37,7 +37,7 @@ struct RuledFixture: Sendable {
                     try await body(
                         RuledFixture(
                             store: store, app: app,
-                            functions: RuleFunctions(hosts: hosts, store: store, logger: Logger(label: "rules")))))
+                            functions: RuleFunctions(hosts: hosts, store: store))))
             } catch {
                 result = .failure(error)
             }

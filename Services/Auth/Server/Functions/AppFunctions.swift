@@ -3,14 +3,13 @@ import DocumentModel
 import DocumentStore
 import FunctionProtocol
 import Functions
-import Logging
 
 /// Runs an app's functions for auth: confirmation, reset and custom authentication, as system, in host processes.
 struct AppFunctions: Sendable {
     let pool: FunctionHostPool
     let store: DocumentStore
     let outside: OutsideEffects
-    let logger: Logger
+    let logs: FunctionLogs
     /// Somebody waits for the answer of their sign-in.
     var limits = FunctionInvocation.Limits(cpu: 5, wall: .seconds(30))
 
@@ -30,14 +29,12 @@ struct AppFunctions: Sendable {
                 return await effects.perform(effect)
             },
             finish: { await effects.finish() },
-            log: { line in
-                logger.info(
-                    "function's console",
-                    metadata: [
-                        "app": "\(app.id)", "function.name": "\(function)", "console.level": "\(line.level)",
-                        "console.text": "\(line.message)",
-                    ])
-            })
-        return try await pool.run(invocation)
+            log: { logs.add(.init($0, app: app.id, function: function)) })
+        do {
+            return try await pool.run(invocation)
+        } catch let failure as FunctionFailure {
+            logs.add(failure, app: app.id, function: function)
+            throw failure
+        }
     }
 }

@@ -5,14 +5,13 @@ import DocumentStore
 import EventLoop
 import EventTopics
 import Functions
-import Logging
 import QueryLanguage
 
 /// Evaluates the app's rules on who may open a partition, and records what the answer depends on.
 struct RuleEvaluator: Sendable {
     let store: DocumentStore
     let functions: FunctionHostPool
-    let logger: Logger
+    let logs: FunctionLogs
 
     /// - Parameter claims: the access token's claims about the user, of which the custom data isn't used.
     /// - Throws: the reason why there is no answer: the document store is unavailable, or a function failed. A missing answer must
@@ -23,7 +22,7 @@ struct RuleEvaluator: Sendable {
         if let place = app.definition.customUserData, place.isEnabled { try recorder.depend(on: place, of: user) }
         let answer: PartitionRules.Answer
         do {
-            answer = try await PartitionRules(store: store, functions: functions, logger: logger).answer(
+            answer = try await PartitionRules(store: store, functions: functions, logs: logs).answer(
                 app.definition, version: app.version, user: user,
                 partition: subject.partition,
                 observer: .init(

@@ -122,11 +122,7 @@ struct ClientFunctions: Sendable {
         do { result = .success(try await hosts.run(invocation)) } catch { result = .failure(error) }
         switch result {
         case .failure(let failure as FunctionFailure):
-            logs.add(
-                .init(
-                    app: definition.id, function: failure.function ?? name, level: "error",
-                    message: "\(failure.code.rawValue): \(failure.message)",
-                    line: failure.line.map { Int32(clamping: $0) }))
+            logs.add(failure, app: definition.id, function: name)
         case .failure where Task.isCancelled:
             logs.add(
                 .init(

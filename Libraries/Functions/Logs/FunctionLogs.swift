@@ -1,14 +1,15 @@
 import EventLoop
-import FunctionProtocol
-import Lifecycle
-import Logging
+public import FunctionProtocol
+public import Lifecycle
+public import Logging
 import Metrics
-import Postgres
+public import Postgres
 
 /// Stores what functions write to their console in Postgres, for `partita logs`. It writes batches, without delaying the runs; when
-/// it can't keep up, lines are dropped and counted.
-final class FunctionLogs: Service {
-    struct Line: Sendable {
+/// it can't keep up, lines are dropped and counted. The table is that of trigger-workers: until these have started for the first time,
+/// nothing is kept.
+public final class FunctionLogs: Service {
+    public struct Line: Sendable {
         var app: String
         var function: String
         var trigger: String?
@@ -16,7 +17,7 @@ final class FunctionLogs: Service {
         var message: String
         var line: Int32?
 
-        init(
+        public init(
             app: String, function: String, trigger: String? = nil, level: String, message: String, line: Int32? = nil
         ) {
             self.app = app
@@ -28,12 +29,15 @@ final class FunctionLogs: Service {
         }
 
         /// - Parameter function: the function that was called; used when the line doesn't name the function that wrote it.
-        init(_ line: ConsoleLine, app: String, function: String, trigger: String? = nil) {
+        public init(_ line: ConsoleLine, app: String, function: String, trigger: String? = nil) {
             self.init(
                 app: app, function: line.function ?? function, trigger: trigger, level: line.level,
                 message: line.message, line: line.line.map { Int32(clamping: $0) })
         }
     }
+
+    private static let dropped = Counter(
+        label: "function_dropped_log_lines_total", help: "Lines of functions' consoles that were not kept.")
 
     private let client: PostgresClient
     private let logger: Logger
@@ -45,23 +49,32 @@ final class FunctionLogs: Service {
     private static let capacity = 10_000
     private static let batch = 500
 
-    init(client: PostgresClient, logger: Logger) {
+    public init(client: PostgresClient, logger: Logger) {
         self.client = client
         self.logger = logger
         // One pending wake-up is enough.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    func add(_ line: Line) {
+    /// Adds how a function failed that was called.
+    public func add(_ failure: FunctionFailure, app: String, function: String) {
+        add(
+            Line(
+                app: app, function: failure.function ?? function, level: "error",
+                message: "\(failure.code.rawValue): \(failure.message)",
+                line: failure.line.map { Int32(clamping: $0) }))
+    }
+
+    public func add(_ line: Line) {
         let isKept = waiting.withLock { lines in
             guard lines.count < Self.capacity else { return false }
             lines.append(line)
             return true
         }
-        if isKept { wake.yield() } else { TriggerMetrics.droppedLogLines.increment() }
+        if isKept { wake.yield() } else { Self.dropped.increment() }
     }
 
-    func run() async throws {
+    public func run() async throws {
         await withGracefulShutdownHandler {
             // Lines that are added while a batch is written go to the next one.
             for await _ in wakes {
@@ -98,7 +111,7 @@ final class FunctionLogs: Service {
                     .int8Array(batch.map { $0.line.map { Int64($0) } }),
                 ])
         } catch {
-            TriggerMetrics.droppedLogLines.increment(by: batch.count)
+            Self.dropped.increment(by: batch.count)
             logger.debug("function logs were not kept", metadata: ["error": "\(error)"])
         }
     }
