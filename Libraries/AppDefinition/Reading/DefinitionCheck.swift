@@ -214,16 +214,26 @@ struct DefinitionCheck {
     private func checkRules(_ definition: AppDefinition) {
         for collection in definition.collections {
             let file = collection.isFolder ? "\(collection.place)/rules.json" : collection.place
-            for role in collection.rules?.roles ?? [] {
-                for rule in [role.applyWhen, role.read, role.write, role.insert, role.delete, role.search] {
-                    checkCalls(rule, definition, file: file)
-                }
+            for rule in collection.rules?.roles.flatMap(\.rules) ?? [] {
+                checkCalls(rule, definition, file: file)
+                references(definition).check(rule, file: file, without: [.partition, .args])
+            }
+            for filter in collection.rules?.filters ?? [] {
+                checkCalls(filter.applyWhen, definition, file: file)
+                references(definition).check(filter.applyWhen, file: file, without: [.partition, .args])
             }
         }
     }
 
     private func checkServices(_ definition: AppDefinition) {
-        for rule in definition.dataSources.flatMap(\.rules) { checkCalls(rule.when, definition, file: rule.file) }
+        for rule in definition.dataSources.flatMap(\.rules) {
+            checkCalls(rule.when, definition, file: rule.file)
+            references(definition).check(rule.when, file: rule.file, without: [.partition])
+        }
+    }
+
+    private func references(_ definition: AppDefinition) -> RuleReferences {
+        RuleReferences(log: log, definition: definition)
     }
 
     private func checkSync(_ definition: AppDefinition) {
@@ -231,6 +241,9 @@ struct DefinitionCheck {
         let file = definition.files["sync/config.json"] != nil ? "sync/config.json" : "config.json"
         checkCalls(sync.read, definition, file: file)
         checkCalls(sync.write, definition, file: file)
+        for rule in [sync.read, sync.write] {
+            references(definition).check(rule, file: file, without: [.root, .prevRoot, .this, .prev, .args, .request])
+        }
         // A field of that name may mean something else in one collection, but hardly in all of them.
         let doesSync = definition.collections.contains { definition.syncVerdict(of: $0) == .synced }
         for collection in definition.collections
@@ -353,12 +366,9 @@ struct DefinitionCheck {
 
     /// Logs a missing function, at the line that names it.
     private func unknown(_ name: String, file: String) {
-        var line: Int?
-        if let text = log.text(file), let range = text.range(of: "\"\(name)\"") {
-            line = JSONPointer.line(atOffset: text.utf8.distance(from: text.startIndex, to: range.lowerBound), in: text)
-        }
         log.add(
-            .functionUnknown, file: file, line: line, "\(name) isn't a function of the app: add it, or correct the name"
+            .functionUnknown, file: file, line: log.line(of: "\"\(name)\"", in: file),
+            "\(name) isn't a function of the app: add it, or correct the name"
         )
     }
 

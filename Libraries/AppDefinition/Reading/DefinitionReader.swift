@@ -41,7 +41,34 @@ struct DefinitionReader {
         definition.dataAPI = dataAPI()
         definition.hosting = hosting(roots)
         readExtensions(into: &definition)
+        reportOtherRoots(roots.dropFirst(), definition)
         return definition
+    }
+
+    /// Names what only a root file says that isn't used, beside the one that is.
+    private func reportOtherRoots(_ others: ArraySlice<ConfigNode>, _ definition: AppDefinition) {
+        let used = Self.rootFiles.first { files[$0] != nil } ?? ""
+        for root in others {
+            func warn(_ key: String) {
+                root.problem(
+                    .partShadowed, severity: .warning, at: key,
+                    "\(used) is used, and doesn't have this: move it there, or remove one of the files")
+            }
+            if definition.customUserData == nil, root.value["custom_user_data_config"]?["enabled"] == true {
+                warn("custom_user_data_config")
+            }
+            if definition.sync == nil, root.value["sync"]?["partition"] != nil { warn("sync") }
+            if definition.allowedRequestOrigins.isEmpty, !root.strings("allowed_request_origins").isEmpty {
+                warn("allowed_request_origins")
+            }
+            if let id = root.value["app_id"]?.stringValue, !id.isEmpty, !id.hasSameBytes(as: definition.id),
+                files.choices.appId == nil
+            {
+                root.problem(
+                    .partShadowed, severity: .warning, at: "app_id",
+                    "\(used) is used, whose app is '\(definition.id)': remove one of the files")
+            }
+        }
     }
 
     /// Parses a file; `nil` when it doesn't exist, is `null`, or is malformed, which logs a problem.

@@ -62,6 +62,12 @@ final class ProblemLog {
 
     func text(_ file: String) -> String? { files[file] }
 
+    /// The first line of a file that has a text; `nil` when none does.
+    func line(of part: String, in file: String) -> Int? {
+        guard let text = files[file], let range = text.range(of: part) else { return nil }
+        return JSONPointer.line(atOffset: text.utf8.distance(from: text.startIndex, to: range.lowerBound), in: text)
+    }
+
     /// The value of a JSON file; `nil` when it doesn't exist, is `null`, or is malformed. The first call logs what is wrong with it.
     ///
     /// - Parameter severity: that of malformed JSON: a warning for files that are only read to report on them.

@@ -1,12 +1,15 @@
 public import DocumentModel
 
 extension RuleExpression {
+    /// The expansions that it may use, in the order in which they occur.
+    var expansions: [RuleExpansion] { node.expansions }
+
     /// The values of the expansions that the expression may use, in the order in which they occur; `nil` for one that is missing. The
     /// values that the app doesn't need to tell apart, `%%true` and `%%false`, aren't among them.
     public func values(in context: RuleContext) -> [(expansion: String, value: Value?)] {
         var seen: Set<RuleExpansion> = []
         return node.expansions.filter { ![.true, .false].contains($0.root) && seen.insert($0).inserted }.map {
-            ("%%" + ([$0.root.rawValue] + $0.path).joined(separator: "."), context.value(of: $0))
+            ($0.text, context.value(of: $0))
         }
     }
 }

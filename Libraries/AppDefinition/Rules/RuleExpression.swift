@@ -106,6 +106,9 @@ struct RuleExpansion: Hashable, Sendable {
         self.path = path
     }
 
+    /// As it is written in a rule.
+    var text: String { "%%" + ([root.rawValue] + path).joined(separator: ".") }
+
     /// - Parameter text: with the two percent signs; `nil` for a root that doesn't exist.
     init?(_ text: String) {
         let parts = text.dropFirst(2).splitAtBytes(".")

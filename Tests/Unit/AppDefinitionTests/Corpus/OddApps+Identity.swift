@@ -70,7 +70,10 @@ extension OddApps {
             ],
             report: ["root_config.json:1 warning app-id-derived"], says: ["tiny-vwxyz", ".mdb/meta.json"]
         ) { app in #expect(app.id == "tiny-vwxyz" && app.deploymentModel == "LOCAL") },
-        OddApp("two root files", TinyApp.newer, ["root_config.json": #"{"app_id": "other", "name": "other"}"#]) { app in
+        OddApp(
+            "two root files", TinyApp.newer, ["root_config.json": #"{"app_id": "other", "name": "other"}"#],
+            report: ["root_config.json:1 warning part-shadowed"]
+        ) { app in
             #expect(app.id == "tiny-abcde" && app.name == "tiny")
         },
         OddApp(
