@@ -108,7 +108,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
         // Callers of `inject` still wait for events that weren't handled.
         for entry in book.removeAll() { settle(entry) }
-        await consumer.close(deadline: options.drainTimeout)
+        // Who is cancelled has had the time to end, and will be killed soon: the group then waits until the session has expired.
+        await consumer.close(deadline: Task.isCancelled ? min(.seconds(2), options.drainTimeout) : options.drainTimeout)
         self.consumer = nil
         if let failure { throw failure }
     }
