@@ -4,7 +4,7 @@ import Glibc
 extension WebSocket {
     /// How long a peer may take to close its side after the close frames, in milliseconds: without any progress, and in all. Closing
     /// immediately could reset the connection and lose this side's close frame.
-    private static let lingerTime: (idle: UInt64, longest: UInt64) = (2_000, 30_000)
+    private static let lingerTime: (idle: UInt64, longest: UInt64) = (5_000, 30_000)
 
     func peerClosed(_ code: WebSocketCloseCode?, _ reason: String) {
         if state == .open { sendClose(code, "") }

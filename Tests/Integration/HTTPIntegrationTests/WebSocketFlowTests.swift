@@ -62,7 +62,7 @@ import WebSocket
             try await client.send([0x82, 0xFF, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5])
             for _ in 0..<30 {
                 #expect(try await client.frame().payload.count == 400_000)
-                try await Task.sleep(for: .milliseconds(120))  // slower than a socket lingers for one that doesn't read
+                try await Task.sleep(for: .milliseconds(200))  // slower than a socket lingers for one that doesn't read
             }
             let close = try await client.frame()
             #expect(close.opcode == 8 && close.payload.prefix(2) == [0x03, 0xF1])
