@@ -19,7 +19,7 @@ struct EmailLinks: Sendable {
     let lifetime: Int64
     let logger: Logger
 
-    /// Makes a new secret for an address and stores its digest; earlier ones are void.
+    /// Makes a new secret for an address and stores its digest. Of earlier ones the newest four still work.
     ///
     /// - Parameter page: the app's page that the link opens; empty where a function sends the secret by itself.
     func make(_ kind: EmailTokenKind, page: String, email: String, app: DeployedApp) async throws -> EmailLink {
@@ -27,7 +27,7 @@ struct EmailLinks: Sendable {
         let tokenId = ObjectId().hexString
         let expiresAt = accounts.clock.now() + lifetime * 1000
         try await accounts.store.transaction { tables in
-            try await tables.replaceEmailToken(
+            try await tables.addEmailToken(
                 kind, id: tokenId, secretHash: Sodium.digest(token), subject: email, of: app.id, expiresAt: expiresAt)
         }
         // Hexadecimal digits need no escaping.

@@ -69,13 +69,20 @@ extension AccountTables {
 enum EmailTokenKind: String, Sendable { case confirm, reset }
 
 extension AccountTables {
-    /// Stores a token; older ones of that kind and subject are void.
-    func replaceEmailToken(
+    /// How many tokens of a kind work for a subject at a time.
+    private static let emailTokens = 5
+
+    /// Stores a token. The newest ones of that kind and subject work beside it: anybody can ask for a mail, and must not make the link
+    /// useless that its owner is about to open.
+    func addEmailToken(
         _ kind: EmailTokenKind, id: String, secretHash: [UInt8], subject: String, of app: String, expiresAt: Int64
     ) async throws {
         try await sql.execute(
-            "DELETE FROM partita.auth_email_tokens WHERE app = $1 AND subject = $2 AND kind = $3",
-            [.text(app), .text(subject), .text(kind.rawValue)])
+            """
+            DELETE FROM partita.auth_email_tokens WHERE app = $1 AND subject = $2 AND kind = $3 AND id NOT IN (
+                SELECT id FROM partita.auth_email_tokens WHERE app = $1 AND subject = $2 AND kind = $3
+                ORDER BY expires_at DESC, id DESC LIMIT $4)
+            """, [.text(app), .text(subject), .text(kind.rawValue), .int(Int64(Self.emailTokens - 1))])
         try await sql.execute(
             """
             INSERT INTO partita.auth_email_tokens (app, id, kind, subject, secret_hash, expires_at)
@@ -96,7 +103,7 @@ extension AccountTables {
         ).isEmpty
     }
 
-    /// Deletes a token and returns its subject, so that it works once.
+    /// Deletes a token and the others of its kind and subject, and returns the subject, so that it works once.
     ///
     /// - Returns: the subject that it was for; `nil` when there is no such token, or it has expired.
     func takeEmailToken(
@@ -108,7 +115,11 @@ extension AccountTables {
             WHERE app = $1 AND id = $2 AND kind = $3 AND secret_hash = $4 AND expires_at > $5 RETURNING subject
             """, [.text(app), .text(id), .text(kind.rawValue), .bytea(secretHash), .int(now)]
         ).decode(String.self)
-        return rows.first
+        guard let subject = rows.first else { return nil }
+        try await sql.execute(
+            "DELETE FROM partita.auth_email_tokens WHERE app = $1 AND subject = $2 AND kind = $3",
+            [.text(app), .text(subject), .text(kind.rawValue)])
+        return subject
     }
 
     func deleteExpired(now: Int64) async throws {
