@@ -151,5 +151,14 @@ import Testing
         #expect(TestFunctions.lastArgument(app: app.app)?["options"] == nil)
         #expect(try await app.auth(.get, "profile", token: first.access).json["data"]?["name"] == "zoe")
         #expect(try await app.call(.post, path, ["nobody": true]).code == "AuthError")
+        // Functions return the `_id` of a document in each of these ways.
+        let id = ObjectId()
+        var users: Set<ExactText> = []
+        for answer in [Value.objectId(id), ["id": .objectId(id)], .string(id.hexString)] {
+            let signIn = try await app.call(.post, path, ["document": answer])
+            users.insert(ExactText(try AppClient.tokens(signIn).user))
+        }
+        #expect(users.count == 1)
+        #expect(try await app.call(.post, path, ["document": ["id": 5]]).code == "AuthError")
     }
 }

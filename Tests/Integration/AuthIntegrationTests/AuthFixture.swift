@@ -232,6 +232,7 @@ enum TestFunctions {
         case "wait": return ["status": "pending"]
         case "refuse": return ["status": "fail"]
         case "authenticate":
+            if let id = arguments.first?["document"] { return id }
             guard let name = arguments.first?["name"]?.stringValue else { throw FunctionFailure() }
             return ["id": .string("custom-" + name), "name": .string(name)]
         default: throw FunctionFailure()

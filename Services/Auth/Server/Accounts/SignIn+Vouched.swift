@@ -24,7 +24,7 @@ extension SignIn {
             logger.info("an auth function refused", metadata: ["app": "\(app.id)", "error": "\(error)"])
             throw AuthError(.authError, "the function \(function) refused or failed")
         }
-        guard let subject = answer.stringValue ?? answer["id"]?.stringValue, !subject.isEmpty else {
+        guard let subject = Self.identity(answer) ?? answer["id"].flatMap(Self.identity), !subject.isEmpty else {
             throw AuthError(.authError, "the function \(function) returned no id")
         }
         try await throttle.succeeded(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
@@ -34,6 +34,9 @@ extension SignIn {
             "custom-function", subject: subject, profile: profile, refreshed: [], app: app, linking: linking,
             client: client)
     }
+
+    /// An id as functions return it: a string, or the ObjectId of a document.
+    private static func identity(_ value: Value) -> String? { value.stringValue ?? value.objectIdValue?.hexString }
 
     /// A token of the developer's issuer says who it is; the claims that the app names go into the profile at each sign-in.
     func byToken(
