@@ -48,6 +48,7 @@ extension DefinitionProblem.Code {
         case .partitionKeyTypeMismatch: "give the field the type of the partition key, if the collection is to sync"
         case .realmClassUnfit: "change the schema, if clients with a Realm SDK need this part"
         case .syncTypeUnsupported: "deploy with --sync-by, or write a partition-based configuration"
+        case .syncTranslated: "let devices open the partitions that they need"
         case .developmentMode: "turn development mode off before the app is in use"
         case .syncByInvalid: "leave --sync-by out, or name another field"
         case .mediaUnreachable: "sync the collection, or remove it from media in partita.json"

@@ -59,6 +59,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         /// A part of a synced collection's schema that apps with a Realm SDK can't have.
         case realmClassUnfit = "realm-class-unfit"
         case syncTypeUnsupported = "sync-type-unsupported"
+        /// Flexible sync that is served in partitions, as `--sync-by` says.
+        case syncTranslated = "sync-translated"
         /// Users can change the app's schemas.
         case developmentMode = "development-mode"
         /// `--sync-by` names a field by which the app's permissions can't be kept.

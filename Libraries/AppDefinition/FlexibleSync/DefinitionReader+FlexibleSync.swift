@@ -33,7 +33,7 @@ extension DefinitionReader {
                 write: try RuleExpression(proposal.write), isRecoveryDisabled: node.bool("is_recovery_mode_disabled"),
                 maximumOfflineDays: maximumOfflineDays(node), isInDevelopment: isInDevelopment(node))
             node.problem(
-                .syncTypeUnsupported, severity: .warning, at: "type",
+                .syncTranslated, severity: .warning, at: "type",
                 "sync is partition-based by \(key) instead of flexible: \(text(proposal)); devices open one \(key) at a time"
             )
             return configuration

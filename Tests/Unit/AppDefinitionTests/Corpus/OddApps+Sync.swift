@@ -154,6 +154,7 @@ extension OddApps {
         + #""read": {"owner_id": "%%user.id"}, "write": {"owner_id": "%%user.id"}}]}"#
     private static let byOwner = DeploymentChoices(syncBy: "owner_id")
     private static let warned = ["sync/config.json:1 warning sync-type-unsupported"]
+    private static let translated = ["sync/config.json:1 warning sync-translated"]
     private static let refused = ["sync/config.json:1 error sync-by-invalid"]
 
     private static func roles(_ read: String, _ write: String, when: String = "{}") -> String {
@@ -169,7 +170,7 @@ extension OddApps {
             "flexible: the owner's documents, which no device may insert", TinyApp.newer,
             [file: TinyApp.flexible(owner.replacing(#""read":"#, with: #""insert": false, "read":"#))],
             choices: byOwner,
-            report: warned
+            report: translated
         ) { app in
             #expect(app.sync?.read.source == ["%%partition": "%%user.id"] && app.sync?.write.source == false)
         },
@@ -179,7 +180,7 @@ extension OddApps {
             choices: byOwner, report: refused),
         OddApp(
             "flexible: the owner's documents, taken", TinyApp.newer, [file: TinyApp.flexible(owner)], choices: byOwner,
-            report: warned, says: ["by owner_id instead of flexible"]
+            report: translated, says: ["by owner_id instead of flexible"]
         ) { app in
             let sync = try #require(app.sync)
             #expect(sync.partitionKey == "owner_id" && sync.partitionType == .string && sync.database == "Db")
@@ -195,7 +196,7 @@ extension OddApps {
                       {"name": "admin", "applyWhen": {"%%user.custom_data.role": "admin"}, "read": true, "write": true},
                       {"name": "o", "applyWhen": {"owner_id": "%%user.id"}, "read": true, "write": true}]}}
                     """)
-            ], choices: byOwner, report: warned
+            ], choices: byOwner, report: translated
         ) { app in
             #expect(
                 app.sync?.read.source
@@ -210,7 +211,7 @@ extension OddApps {
                       {"name": "banned", "applyWhen": {"%%user.custom_data.banned": true}, "read": false, "write": false},
                       {"name": "o", "applyWhen": {"owner_id": "%%user.id"}, "read": true, "write": true}]}
                     """)
-            ], choices: byOwner, report: warned
+            ], choices: byOwner, report: translated
         ) { app in
             #expect(
                 app.sync?.read.source
@@ -222,11 +223,11 @@ extension OddApps {
         OddApp(
             "flexible: all may read and write, by a constant", TinyApp.newer,
             [file: TinyApp.flexible(roles("true", "true"))], choices: DeploymentChoices(syncBy: "_partition"),
-            report: warned
+            report: translated
         ) { app in #expect(app.sync?.read.source == true && app.sync?.write.source == true) },
         OddApp(
             "flexible: all read, the owner writes", TinyApp.newer,
-            [file: TinyApp.flexible(roles("true", #"{"owner_id": "%%user.id"}"#))], choices: byOwner, report: warned
+            [file: TinyApp.flexible(roles("true", #"{"owner_id": "%%user.id"}"#))], choices: byOwner, report: translated
         ) { app in
             #expect(app.sync?.read.source == true && app.sync?.write.source == ["%%partition": "%%user.id"])
         },
@@ -234,7 +235,7 @@ extension OddApps {
             "flexible: the rules of the collections decide", TinyApp.newer,
             [file: #"{"type": "flexible", "state": "enabled", "queryable_fields_names": ["owner_id"]}"#],
             choices: byOwner,
-            report: ["sync/config.json:1 warning field-missing", "sync/config.json:1 warning sync-type-unsupported"]
+            report: ["sync/config.json:1 warning field-missing", "sync/config.json:1 warning sync-translated"]
         ) { app in #expect(app.sync?.write.source == ["%%partition": "%%user.id"]) },
         OddApp(
             "flexible: document filters decide", TinyApp.newer,
@@ -244,7 +245,7 @@ extension OddApps {
                 {"roles": [{"name": "r", "apply_when": {}, "read": true, "write": true, "insert": true, "delete": false,
                   "document_filters": {"read": {"owner_id": "%%user.id"}, "write": {"owner_id": "%%user.id"}}}]}
                 """,
-            ], choices: byOwner, report: warned
+            ], choices: byOwner, report: translated
         ) { app in
             #expect(app.sync?.read.source == ["%%partition": "%%user.id"] && app.sync?.write.source == false)
         },
@@ -281,7 +282,7 @@ extension OddApps {
             [
                 file: TinyApp.flexible(
                     roles(#"{"%%true": {"%function": {"name": "greet", "arguments": ["%%root.owner_id"]}}}"#, "false"))
-            ], choices: byOwner, report: warned
+            ], choices: byOwner, report: translated
         ) { app in
             #expect(
                 app.sync?.read.source
@@ -292,7 +293,7 @@ extension OddApps {
             [
                 file: TinyApp.flexible(owner),
                 "data_sources/mongodb-atlas/Db/Log/schema.json": #"{"title": "Log", "properties": {"a": {}}}"#,
-            ], choices: byOwner, report: warned, says: ["not synced: Log"]),
+            ], choices: byOwner, report: translated, says: ["not synced: Log"]),
         OddApp(
             "flexible, never enabled", TinyApp.newer,
             [file: #"{"type": "flexible", "state": "", "development_mode_enabled": true}"#], check: off),
