@@ -31,7 +31,7 @@ extension DefinitionReader {
                 method: (node.string("http_method") ?? "*").uppercased(), functionName: function, validation: .none,
                 respondsWithResult: node.bool("respond_result"), isDisabled: node.bool("disabled"),
                 createsUsers: node.bool("create_user_on_auth"),
-                returnsExtendedJSON: node.string("return_type")?.uppercased() == "EJSON")
+                returnsExtendedJSON: returnsExtendedJSON(node))
             switch validation(node) {
             case .success(let validation): endpoint.validation = validation
             case .failure(let obstacle): disable(&endpoint, node, at: obstacle.key, obstacle.reason)
@@ -88,5 +88,15 @@ extension DefinitionReader {
         node.problem(
             .endpointNotServed, severity: .warning, at: key,
             "the endpoint \(endpoint.method) \(endpoint.route) isn't served: \(reason)")
+    }
+
+    /// Whether answers are Extended JSON: `return_type`, JSON without one.
+    func returnsExtendedJSON(_ node: ConfigNode) -> Bool {
+        let type = node.string("return_type") ?? ""
+        if !["", "JSON", "EJSON"].contains(type.uppercased()) {
+            node.problem(
+                .fieldValue, severity: .warning, at: "return_type", "is neither JSON nor EJSON: answers are JSON")
+        }
+        return type.uppercased().hasSameBytes(as: "EJSON")
     }
 }

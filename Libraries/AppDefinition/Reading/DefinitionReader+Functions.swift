@@ -200,8 +200,14 @@ extension DefinitionReader {
             node.problem(.featureNotServed, severity: .warning, at: key, effect)
         }
         let user = node.string("run_as_user_id") ?? ""
+        if !user.isEmpty {
+            node.problem(
+                .fieldValue, severity: .warning, at: "run_as_user_id",
+                "callers of the data API sign in all the same, and act as this user then: HTTPS endpoints need no sign-in"
+            )
+        }
         return DataAPI(
             canEvaluate: node.child("can_evaluate").map { _ in node.rule("can_evaluate") ?? .never },
-            returnsExtendedJSON: node.string("return_type") == "EJSON", runAsUserId: user.isEmpty ? nil : user)
+            returnsExtendedJSON: returnsExtendedJSON(node), runAsUserId: user.isEmpty ? nil : user)
     }
 }

@@ -43,6 +43,12 @@ extension OddApps {
             report: ["data_sources/mongodb-atlas/config.json warning file-missing"]
         ) { app in #expect(app.dataSources.map(\.isDocumentStore) == [true]) },
         OddApp(
+            "an older service without configuration", TinyApp.older, ["services/mongodb-atlas/config.json": nil],
+            report: ["services/mongodb-atlas/config.json warning file-missing"]
+        ) { app in
+            #expect(app.dataSources.map(\.isDocumentStore) == [true] && app.collections.map(\.name) == ["Task"])
+        },
+        OddApp(
             "a data source without config", TinyApp.newer,
             [
                 "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#

@@ -255,6 +255,21 @@ extension OddApps {
             report: ["http_endpoints/data_api_config.json:1 warning feature-not-served"], says: ["run as their caller"]
         ),
         OddApp(
+            "a data API that runs as a user", TinyApp.newer,
+            ["http_endpoints/data_api_config.json": #"{"disabled": false, "run_as_user_id": "u"}"#],
+            report: ["http_endpoints/data_api_config.json:1 warning field-value"], says: ["sign in all the same"]),
+        OddApp(
+            "answers in a format that nobody has", TinyApp.newer,
+            [
+                "http_endpoints/data_api_config.json": #"{"disabled": false, "return_type": "XML"}"#,
+                "http_endpoints/config.json":
+                    #"[{"route": "/a", "http_method": "GET", "function_name": "greet", "return_type": "XML"}]"#,
+            ],
+            report: [
+                "http_endpoints/config.json:1 warning field-value",
+                "http_endpoints/data_api_config.json:1 warning field-value",
+            ], says: ["neither JSON nor EJSON"]),
+        OddApp(
             "a data lake", TinyApp.newer,
             ["data_sources/lake/config.json": #"{"name": "lake", "type": "datalake", "config": {}}"#],
             report: ["data_sources/lake/config.json:1 warning feature-not-served"], says: ["datalake isn't served"]),
