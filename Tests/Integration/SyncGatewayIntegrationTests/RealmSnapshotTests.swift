@@ -46,6 +46,8 @@ import Testing
     /// What an hour of the gateway does, for clients that may be away for a time.
     private func sweep(_ fixture: GatewayFixture, offline: Duration = .seconds(86_400)) async throws {
         let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
+        let loading = Task { try await apps.run() }
+        defer { loading.cancel() }
         let hub = RealmHub(store: fixture.store, apps: apps, on: GatewayFixture.loops.next(), logger: logger)
         try await RealmRetention(
             hub: hub, tables: RealmTables(client: fixture.postgres), offline: offline, logger: logger
@@ -208,15 +210,17 @@ import Testing
         let app = "offlinedays", partition = fixture.partition(), sync = "sync/config.json"
         let settings = try #require(try RecordedApp.files(of: app).texts[ExactText(sync)]).replacing(
             "{\"state\"", with: #"{"client_max_offline_days": 2, "is_recovery_mode_disabled": true, "state""#)
+        // A gateway that has read the apps before this one is deployed knows it when it forgets clients.
+        let apps = AppDirectory(
+            registry: AppRegistry(client: fixture.postgres), pollInterval: .seconds(3600), logger: logger)
+        let loading = Task { try await apps.run() }
+        defer { loading.cancel() }
+        await apps.waitUntilLoaded()
         try await RecordedApp.deploy(app, to: fixture, more: [ExactText(sync): settings])
         try await fixture.grant(.write, to: "ann", in: partition, app: app)
         let ann = RealmClient("ann", in: partition, of: fixture, app: app)
         try await RecordedApp.open(ann)
         ann.cut()
-        let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
-        let loading = Task { try await apps.run() }
-        defer { loading.cancel() }
-        await apps.waitUntilLoaded()
         /// Whether the client is forgotten that was away for a time, where a client may be away for a day.
         func isForgotten(after hours: Int) async throws -> Bool {
             try await fixture.postgres.execute(

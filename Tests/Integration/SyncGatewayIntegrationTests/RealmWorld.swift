@@ -18,6 +18,8 @@ final class RealmWorld {
     private let ports: [Int]
     private let app: String
     private let hub: RealmHub
+    /// Keeps the apps up to date that the hub knows.
+    private let loading: Task<Void, any Error>
     private let partition: Partition
     private var random: SeededGenerator
     private var clients: [RealmClient] = []
@@ -35,15 +37,17 @@ final class RealmWorld {
         let boxes = partition.text.utf8.reduce(0) { ($0 &* 31 &+ Int64($1)) & 0x3FF_FFFF } << 4
         edits = RandomEdits(visits: "visits \(partition.text)", boxes: boxes)
         let logger = Logger(label: "realm-world")
-        hub = RealmHub(
-            store: fixture.store, apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger),
-            on: GatewayFixture.loops.next(), logger: logger)
+        let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
+        loading = Task { try await apps.run() }
+        hub = RealmHub(store: fixture.store, apps: apps, on: GatewayFixture.loops.next(), logger: logger)
         for user in Self.users { try await fixture.grant(.write, to: user, in: partition, app: app) }
         for _ in Self.users { try await addClient() }
         try clients[0].write((edits.visits, ["visits": .int64(0)]))
         try await clients[0].upload()
         for client in clients { try await client.catchUp() }
     }
+
+    deinit { loading.cancel() }
 
     private static let users = ["ann", "bob", "cem"]
 

@@ -48,8 +48,10 @@ final class RealmHub: Sendable {
     }
 
     /// How long clients may be away, of the apps that say it.
-    var offlineLimits: [(app: String, limit: Duration)] {
-        apps.apps.compactMap { id, app in
+    /// - Throws: when the present apps can't be read: what a new app says must be known before its clients are forgotten.
+    func offlineLimits() async throws -> [(app: String, limit: Duration)] {
+        try await apps.refresh()
+        return apps.apps.compactMap { id, app in
             app.definition.sync?.maximumOfflineDays.map { (id.text, .seconds($0 * 86_400)) }
         }
     }

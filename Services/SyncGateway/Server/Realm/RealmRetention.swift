@@ -38,7 +38,7 @@ struct RealmRetention: Service {
         for start in stride(from: 0, to: connected.count, by: Self.batch) {
             try await tables.see(Array(connected[start..<min(start + Self.batch, connected.count)]))
         }
-        try await tables.forgetFiles(unseenFor: offline, of: hub.offlineLimits)
+        try await tables.forgetFiles(unseenFor: offline, of: try await hub.offlineLimits())
         var last: PartitionKey?
         while !Task.isCancelled {
             let page = try await tables.trimmings(after: last, limit: Self.batch)
