@@ -215,34 +215,33 @@ struct DefinitionCheck {
         for collection in definition.collections {
             let file = collection.isFolder ? "\(collection.place)/rules.json" : collection.place
             for rule in collection.rules?.roles.flatMap(\.rules) ?? [] {
-                checkCalls(rule, definition, file: file)
-                references(definition).check(rule, file: file, without: [.partition, .args])
+                check(rule, definition, file: file, without: [.partition, .args])
             }
             for filter in collection.rules?.filters ?? [] {
-                checkCalls(filter.applyWhen, definition, file: file)
-                references(definition).check(filter.applyWhen, file: file, without: [.partition, .args])
+                check(filter.applyWhen, definition, file: file, without: [.partition, .args])
             }
         }
     }
 
     private func checkServices(_ definition: AppDefinition) {
         for rule in definition.dataSources.flatMap(\.rules) {
-            checkCalls(rule.when, definition, file: rule.file)
-            references(definition).check(rule.when, file: rule.file, without: [.partition])
+            check(rule.when, definition, file: rule.file, without: [.partition])
         }
     }
 
-    private func references(_ definition: AppDefinition) -> RuleReferences {
-        RuleReferences(log: log, definition: definition)
+    /// Checks what a rule names: functions, and parts of its context, of which rules at its place lack some.
+    private func check(
+        _ rule: RuleExpression, _ definition: AppDefinition, file: String, without absent: Set<RuleExpansion.Root>
+    ) {
+        checkCalls(rule, definition, file: file)
+        RuleReferences(log: log, definition: definition).check(rule, file: file, without: absent)
     }
 
     private func checkSync(_ definition: AppDefinition) {
         guard let sync = definition.sync else { return }
         let file = definition.files["sync/config.json"] != nil ? "sync/config.json" : "config.json"
-        checkCalls(sync.read, definition, file: file)
-        checkCalls(sync.write, definition, file: file)
         for rule in [sync.read, sync.write] {
-            references(definition).check(rule, file: file, without: [.root, .prevRoot, .this, .prev, .args, .request])
+            check(rule, definition, file: file, without: [.root, .prevRoot, .this, .prev, .args, .request])
         }
         // A field of that name may mean something else in one collection, but hardly in all of them.
         let doesSync = definition.collections.contains { definition.syncVerdict(of: $0) == .synced }

@@ -28,11 +28,11 @@ extension DefinitionReader {
         let file = "\(folder)/\(name)/config.json"
         let defaultRules = json("\(folder)/\(name)/default_rule.json").map(rules)
         guard let node = json(file) else {
-            // A file that is there has been reported.
             // What a converted folder has left of a service is reported as such.
             let isConverted = files.folders(in: "data_sources").containsExactly(name)
             let hasCollections =
                 !isConverted && ruleFiles("\(folder)/\(name)/rules").contains { json($0)?.child("collection") != nil }
+            // A file that is there has been reported.
             guard folder == "data_sources" || hasCollections, files[file] == nil else { return nil }
             log.add(
                 .fileMissing, severity: .warning, file: file,

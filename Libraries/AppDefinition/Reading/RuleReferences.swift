@@ -9,9 +9,9 @@ struct RuleReferences {
     private static let partsOfUser: Set<ExactText> = ["id", "type", "data", "custom_data", "identities"]
 
     /// - Parameter absent: what rules at this place don't have.
-    func check(_ rule: RuleExpression?, file: String, without absent: Set<RuleExpansion.Root>) {
+    func check(_ rule: RuleExpression, file: String, without absent: Set<RuleExpansion.Root>) {
         var seen: Set<RuleExpansion> = []
-        for expansion in rule?.expansions ?? [] where seen.insert(expansion).inserted {
+        for expansion in rule.expansions where seen.insert(expansion).inserted {
             guard let reason = reason(expansion, absent) else { continue }
             // A bare name means a field of the document.
             let names = [expansion.text] + (expansion.root == .root ? [expansion.path.joined(separator: ".")] : [])
