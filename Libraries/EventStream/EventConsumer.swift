@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import EventTopics
 import Kafka
 import Lifecycle
@@ -48,6 +49,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private var idleWorkers: [CheckedContinuation<Work?, Never>] = []
     private var nextDue: ContinuousClock.Instant?
     private var isStopping = false
+    /// When handlers are cancelled that still run, once it is stopping.
+    private var drainEnd: ContinuousClock.Instant?
     private var failure: (any Error)?
     private let assigned = Milestone()
 
@@ -89,6 +92,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             logger: logger)
         self.consumer = consumer
         isStopping = false
+        drainEnd = nil
         do {
             try await consumer.subscribe(to: [topic]) { [weak self] change in await self?.rebalanced(change) }
             try await withTaskCancellationOrGracefulShutdownHandler {
@@ -109,7 +113,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         // Callers of `inject` still wait for events that weren't handled.
         for entry in book.removeAll() { settle(entry) }
         // Who is cancelled has had the time to end, and will be killed soon: the group then waits until the session has expired.
-        await consumer.close(deadline: Task.isCancelled ? min(.seconds(2), options.drainTimeout) : options.drainTimeout)
+        let rest = Task.isCancelled ? .zero : (drainEnd ?? .now) - .now
+        await consumer.close(deadline: max(rest, min(.seconds(2), options.drainTimeout)))
         self.consumer = nil
         if let failure { throw failure }
     }
@@ -179,8 +184,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     /// librdkafka aborts the process if a member leaves between its joining and its first assignment (its issue 4312, mended in 2.3). What is
     /// read meanwhile is delivered again.
     private func joinBeforeLeaving(_ consumer: KafkaConsumer) async {
-        let end = ContinuousClock.now + .seconds(5)
-        while !assigned.isReached, ContinuousClock.now < end {
+        let longest = ContinuousClock.now + .seconds(5)
+        let end = min(longest, drainEnd ?? longest)
+        while !assigned.isReached, !Task.isCancelled, ContinuousClock.now < end {
             // The broker may be away: then nothing was joined.
             guard (try? await consumer.next(timeout: .milliseconds(50))) != nil else { return }
         }
@@ -317,11 +323,11 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
     }
 
-    /// Waits until no handler has events of these partitions, or of any, at most for the drain timeout.
+    /// Waits until no handler has events of these partitions, or of any, at most for the drain timeout, which a shutdown begins once.
     private func waitUntilIdle(_ partitions: Set<Int32>? = nil) async -> Bool {
         let end = ContinuousClock.now + options.drainTimeout
         while book.isRunning(partitions) {
-            guard ContinuousClock.now < end else { return false }
+            guard ContinuousClock.now < min(end, drainEnd ?? end) else { return false }
             do { try await Task.sleep(for: .milliseconds(5)) } catch { return false }
         }
         return true
@@ -440,6 +446,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         if let error, failure == nil { failure = error }
         guard !isStopping else { return }
         isStopping = true
+        drainEnd = .now + options.drainTimeout
         relieve()
         consumer?.wake()
         for worker in idleWorkers { worker.resume(returning: nil) }

@@ -1,3 +1,4 @@
+import EventLoop
 import EventTopics
 import Kafka
 import Lifecycle

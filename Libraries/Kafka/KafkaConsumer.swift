@@ -195,12 +195,26 @@ public actor KafkaConsumer {
 
     /// Commits the stored offsets, leaves the group, and ends the client; later calls of `next` throw `closed`. The rebalance
     /// handler is not called for the partitions that this releases.
+    ///
+    /// Returns at the deadline at the latest. A group that is about to admit this member can't be left before it has, which may take
+    /// until another member's handlers have ended: that goes on in the background.
     public nonisolated func close(deadline: Duration = .seconds(10)) async {
         isClosing.withLock { closing in
             if !closing { native.interrupt() }
             closing = true
         }
-        await finish(deadline)
+        let closed = Milestone()
+        Task {
+            await finish(deadline)
+            closed.reach()
+        }
+        // A cancellation doesn't end it: who closes has to wait for the deadline.
+        let timer = Task {
+            try await Task.sleep(for: deadline)
+            closed.reach()
+        }
+        await Task { try? await closed.wait() }.value
+        timer.cancel()
     }
 
     private func finish(_ deadline: Duration) {

@@ -1,16 +1,25 @@
 import EventLoop
 import Logging
 
-/// Runs services together: starts them in order, and shuts them down gracefully one after the other in reverse order.
+/// Runs services together: starts them in order, and shuts them down gracefully, usually one after the other in reverse order.
 ///
 /// The shutdown begins with a signal, with `triggerGracefulShutdown()`, with the graceful shutdown of an enclosing group, or when a
-/// service throws or returns early. Each service is asked to end only after the services behind it in the list have ended, so it
-/// may rely on those before it until its end. Services that still run at the deadline are cancelled; a second signal cancels all
+/// service throws or returns early. Unless they end together, each service is asked to end only after the services behind it in the
+/// list have ended, so it may rely on those before it until its end. Services that still run at the deadline are cancelled; a second signal cancels all
 /// immediately.
 public final class ServiceGroup: Service, CustomStringConvertible {
+    /// In which order a shutdown asks services to end.
+    public enum EndOrder: Sendable {
+        /// One after the other, the last one first.
+        case reversed
+        /// All at once: for services that don't use each other and have to finish their work, so that the times for it don't add up.
+        case together
+    }
+
     private enum Phase { case idle, running, finished }
 
     private let services: [any Service]
+    private let order: EndOrder
     private let signals: [UnixSignal]
     private let maximumGracefulShutdownDuration: Duration
     private let maximumCancellationDuration: Duration?
@@ -21,17 +30,19 @@ public final class ServiceGroup: Service, CustomStringConvertible {
     /// Creates a group that runs nothing yet.
     /// - Parameters:
     ///   - services: The services in the order of their start; a service must be behind those that it uses.
+    ///   - order: In which order a shutdown asks them to end.
     ///   - gracefulShutdownSignals: The first of them begins the shutdown, a second one cancels the services that still run.
     ///   - maximumGracefulShutdownDuration: The time limit for all services together, from the start of the shutdown.
     ///   - maximumCancellationDuration: The time limit for cancelled services to end. Afterwards the process exits with status 70
     ///     and logs the services that still ran. `nil` waits forever.
     ///   - logger: Logs the start and end of services, and the reasons.
     public init(
-        services: [any Service], gracefulShutdownSignals: [UnixSignal] = [],
+        services: [any Service], ending order: EndOrder = .reversed, gracefulShutdownSignals: [UnixSignal] = [],
         maximumGracefulShutdownDuration: Duration = .seconds(30), maximumCancellationDuration: Duration? = nil,
         logger: Logger
     ) {
         self.services = services
+        self.order = order
         self.signals = gracefulShutdownSignals
         self.maximumGracefulShutdownDuration = maximumGracefulShutdownDuration
         self.maximumCancellationDuration = maximumCancellationDuration
@@ -77,7 +88,7 @@ public final class ServiceGroup: Service, CustomStringConvertible {
     private func supervise(_ signals: UnixSignalSequence) async throws {
         let managers = services.map { _ in GracefulShutdownManager() }
         let names = services.map(name)
-        var state = ServiceGroupState(count: services.count)
+        var state = ServiceGroupState(count: services.count, order: order)
         let stillRunning = Locked(names)
         var exitTimer: Task<Void, Never>?
         defer { exitTimer?.cancel() }

@@ -11,9 +11,13 @@ struct ServiceGroupState {
     private(set) var isCancelled = false
     /// The first error.
     private(set) var error: (any Error)?
+    private let order: ServiceGroup.EndOrder
     private var asked: Set<Int> = []
 
-    init(count: Int) { running = Array(0..<count) }
+    init(count: Int, order: ServiceGroup.EndOrder) {
+        running = Array(0..<count)
+        self.order = order
+    }
 
     var isFinished: Bool { running.isEmpty }
 
@@ -22,7 +26,7 @@ struct ServiceGroupState {
     mutating func shutDown() -> [Action] {
         if isShuttingDown { return [] }
         isShuttingDown = true
-        return askLast()
+        return askNext()
     }
 
     mutating func cancel() -> [Action] {
@@ -55,11 +59,15 @@ struct ServiceGroupState {
                 ?? ServiceGroupError(
                     code: .serviceFinishedUnexpectedly, message: "service \(name) returned before it was asked to")
         }
-        return isShuttingDown ? askLast() : shutDown()
+        return isShuttingDown ? askNext() : shutDown()
     }
 
-    private mutating func askLast() -> [Action] {
-        guard let last = running.last, asked.insert(last).inserted else { return [] }
-        return [.askToEnd(last)]
+    private mutating func askNext() -> [Action] {
+        let next =
+            switch order {
+            case .reversed: running.suffix(1)
+            case .together: running[...]
+            }
+        return next.filter { asked.insert($0).inserted }.map { .askToEnd($0) }
     }
 }

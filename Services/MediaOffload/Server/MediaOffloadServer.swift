@@ -78,23 +78,27 @@ public enum MediaOffloadServer {
         context.readiness.add("object-store", isRequired: false) { try await storage.check() }
         // The store may be reachable but fail all writes, for example with a full disk.
         context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }
+        let consumers = ServiceGroup(
+            services: [
+                ChangeConsumer(
+                    pool: engines.pool, name: "media-offload", kafka: engines.kafka, postgres: engines.postgres,
+                    source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),
+                    handler: ChangesHandler(
+                        apps: engines.apps, table: jobs, events: engines.events, logger: logger),
+                    logger: logger),
+                EventConsumer(
+                    pool: engines.pool, group: "media-offload-jobs", kafka: engines.kafka,
+                    options: EventConsumerOptions(
+                        concurrency: configuration[concurrency], retries: RetrySchedule(limit: .seconds(10))),
+                    handler: JobsHandler(
+                        apps: engines.apps, table: jobs, breaker: breaker, mover: mover, logger: logger),
+                    logger: logger),
+            ], ending: .together, logger: logger)
         return [
             engines.service(migrations: [MediaOffloadMigrations.all], servesUsers: true) {
                 [
                     answers,
-                    ChangeConsumer(
-                        pool: engines.pool, name: "media-offload", kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),
-                        handler: ChangesHandler(
-                            apps: engines.apps, table: jobs, events: engines.events, logger: logger),
-                        logger: logger),
-                    EventConsumer(
-                        pool: engines.pool, group: "media-offload-jobs", kafka: engines.kafka,
-                        options: EventConsumerOptions(
-                            concurrency: configuration[concurrency], retries: RetrySchedule(limit: .seconds(10))),
-                        handler: JobsHandler(
-                            apps: engines.apps, table: jobs, breaker: breaker, mover: mover, logger: logger),
-                        logger: logger),
+                    consumers,
                     Outbox(
                         OverdueJobs(table: jobs), producer: engines.events, sweepInterval: .seconds(15), logger: logger),
                     ReferenceNumbering(table: table, store: engines.store, apps: engines.apps, logger: logger),

@@ -63,25 +63,28 @@ public enum PermissionsServer {
             // New rules may give other answers.
             if case .deployed(let app) = change { rules.follow(app.id) }
         }
+        let consumers = ServiceGroup(
+            services: [
+                EventConsumer(
+                    pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
+                    handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
+                EventConsumer(
+                    pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
+                    handler: RequestsHandler(decider: decider, clock: engines.clock), logger: logger),
+                ChangeConsumer(
+                    pool: engines.pool, name: Self.changes, kafka: engines.kafka, postgres: engines.postgres,
+                    source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),
+                    handler: ChangesHandler(
+                        decider: decider, dependencies: DependencyTable(client: engines.postgres), logger: logger),
+                    logger: logger),
+                EventConsumer(
+                    pool: engines.pool, group: "permissions-accounts", kafka: engines.kafka,
+                    handler: AuthEventsHandler(decider: decider, logger: logger), logger: logger),
+            ], ending: .together, logger: logger)
         return [
             engines.service(migrations: [PermissionsMigrations.all, GatewayRegistry.migrations]) {
                 [
-                    functions, logs, outbox, heartbeats, receipts, cleaner, rules,
-                    EventConsumer(
-                        pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
-                        handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
-                    EventConsumer(
-                        pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
-                        handler: RequestsHandler(decider: decider, clock: engines.clock), logger: logger),
-                    ChangeConsumer(
-                        pool: engines.pool, name: Self.changes, kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),
-                        handler: ChangesHandler(
-                            decider: decider, dependencies: DependencyTable(client: engines.postgres), logger: logger),
-                        logger: logger),
-                    EventConsumer(
-                        pool: engines.pool, group: "permissions-accounts", kafka: engines.kafka,
-                        handler: AuthEventsHandler(decider: decider, logger: logger), logger: logger),
+                    functions, logs, outbox, heartbeats, receipts, cleaner, rules, consumers,
                 ]
             }
         ]

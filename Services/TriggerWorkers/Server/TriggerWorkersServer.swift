@@ -93,27 +93,30 @@ public enum TriggerWorkersServer {
         // An app's triggers get half of the lanes.
         // An ordered trigger's batch is run one after the other, and must end in the time that a shutdown leaves.
         let options = EventConsumerOptions(concurrency: 128, batchLimit: 20)
+        let consumers = ServiceGroup(
+            services: [
+                ChangeConsumer(
+                    pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
+                    source: ChangeHistory(client: engines.postgres, epoch: engines.epoch), options: options,
+                    handler: DatabaseTriggersHandler(
+                        apps: engines.apps, runner: runner, missed: missed, flips: flips,
+                        turns: OrderedTurns(client: engines.postgres), logger: logger),
+                    logger: logger),
+                EventConsumer(
+                    pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,
+                    handler: AuthenticationTriggersHandler(
+                        apps: engines.apps, runner: runner, missed: missed, logger: logger),
+                    logger: logger),
+                EventConsumer(
+                    pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
+                    handler: PresenceWriter(flips: flips, logger: logger),
+                    logger: logger),
+            ], ending: .together, logger: logger)
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all], servesUsers: true) {
                 [
                     functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
-                    ChangeConsumer(
-                        pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres, epoch: engines.epoch), options: options,
-                        handler: DatabaseTriggersHandler(
-                            apps: engines.apps, runner: runner, missed: missed, flips: flips,
-                            turns: OrderedTurns(client: engines.postgres), logger: logger),
-                        logger: logger),
-                    EventConsumer(
-                        pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,
-                        handler: AuthenticationTriggersHandler(
-                            apps: engines.apps, runner: runner, missed: missed, logger: logger),
-                        logger: logger),
-                    EventConsumer(
-                        pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
-                        handler: PresenceWriter(flips: flips, logger: logger),
-                        logger: logger),
-                    PresenceWatcher(leases: leases, events: engines.events, logger: logger),
+                    consumers, PresenceWatcher(leases: leases, events: engines.events, logger: logger),
                     PresenceRepair(
                         leases: leases, ttl: ttl, client: engines.postgres, events: engines.events, logger: logger),
                     ExpirySweeper(store: engines.store, logger: logger),

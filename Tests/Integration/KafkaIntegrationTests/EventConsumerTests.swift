@@ -211,6 +211,43 @@ func event(_ id: String, user: String) -> AuthEvent {
         }
     }
 
+    @Test func `a member that isn't admitted yet ends at its deadline, or soon after its cancellation`() async throws {
+        try await KafkaFixture.with { kafka in
+            let pool = try await kafka.pool(AuthEvent.topic.contract)
+            let gate = Gate()
+            let handler = NotingHandler(gate: gate)
+            var patient = Self.options
+            patient.drainTimeout = .seconds(20)
+            var hasty = Self.options
+            hasty.drainTimeout = .milliseconds(500)
+            try await withConsumer(kafka, pool: pool, handler, options: patient) {
+                try await EventProducer(kafka.producer, pool: pool)
+                    .send((0..<100).map { event("\($0)", user: "u\($0)") }).requireAll()
+                try await eventually("handlers run") { handler.notes.withLock { $0.running } == 4 }
+                // The first holds its partitions until its handlers have ended, so that the group can't admit more members.
+                try await withConsumer(kafka, pool: pool, NotingHandler(), options: patient) {
+                    try await Task.sleep(for: .seconds(1))
+                    let begin = ContinuousClock.now
+                    try await withConsumer(kafka, pool: pool, NotingHandler(), options: hasty) {
+                        try await Task.sleep(for: .seconds(1))
+                    }
+                    let third = EventConsumer(
+                        pool: pool, group: "g", kafka: kafka.configuration, options: patient, handler: NotingHandler())
+                    let running = Task { try await third.run() }
+                    let admission = Task { try await third.waitUntilAssigned() }
+                    try await Task.sleep(for: .seconds(1))
+                    running.cancel()
+                    try? await running.value
+                    admission.cancel()
+                    await #expect(throws: CancellationError.self) { try await admission.value }
+                    #expect(ContinuousClock.now - begin < .seconds(8))
+                    #expect(handler.notes.withLock { $0.running } > 0)
+                    gate.open()
+                }
+            }
+        }
+    }
+
     @Test func `a broker that goes away and comes back loses nothing`() async throws {
         try await KafkaFixture.embedded { kafka, broker in
             let pool = try await kafka.pool(AuthEvent.topic.contract)

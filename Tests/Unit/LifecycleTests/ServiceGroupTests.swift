@@ -79,6 +79,18 @@ import Testing
         #expect(journal.entries.suffix(6) == ["y asked", "y ended", "x asked", "x ended", "a asked", "a ended"])
     }
 
+    @Test func `services that end together are all asked at once`() async throws {
+        let together = ServiceGroup(
+            services: ["x", "y"].map { Paired(name: $0, journal: journal) }, ending: .together, logger: logger)
+        let outer = group([Recorder(name: "a", journal: journal), together])
+        async let running: Void = outer.run()
+        try await journal.wait { $0.filter { $0.hasSuffix("started") }.count == 3 }
+        outer.triggerGracefulShutdown()
+        try await running
+        #expect(Set(journal.entries.suffix(4).prefix(2)) == ["x ended", "y ended"])
+        #expect(journal.entries.suffix(2) == ["a asked", "a ended"])
+    }
+
     @Test func `a group runs only once`() async throws {
         let group = group([])
         try await group.run()
@@ -109,6 +121,20 @@ struct Recorder: Service, CustomStringConvertible {
         try await gracefulShutdown()
         journal.add("\(name) asked")
         await Task.yield()
+        journal.add("\(name) ended")
+    }
+}
+
+/// Ends only when its counterpart has been asked to end as well.
+struct Paired: Service {
+    let name: String
+    let journal: Journal
+
+    func run() async throws {
+        journal.add("\(name) started")
+        try await gracefulShutdown()
+        journal.add("\(name) asked")
+        try await journal.wait { $0.filter { ["x asked", "y asked"].contains($0) }.count == 2 }
         journal.add("\(name) ended")
     }
 }

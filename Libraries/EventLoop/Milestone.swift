@@ -1,5 +1,3 @@
-import EventLoop
-
 /// An occurrence that happens once, and that tasks can wait for.
 public final class Milestone: Sendable {
     private struct State {
