@@ -44,16 +44,12 @@ public struct PartitionRules: Sendable {
     }
 
     private let store: DocumentStore
-    private let functions: FunctionHostPool
-    private let logs: FunctionLogs?
-    /// The limits of a rule function; exceeding them denies access.
-    private let limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
+    private let functions: RuleFunctions
 
     /// - Parameter logs: keep what the functions write to their console, and how they fail.
     public init(store: DocumentStore, functions: FunctionHostPool, logs: FunctionLogs? = nil) {
         self.store = store
-        self.functions = functions
-        self.logs = logs
+        self.functions = RuleFunctions(hosts: functions, store: store, logs: logs)
     }
 
     /// - Parameters:
@@ -74,7 +70,10 @@ public struct PartitionRules: Sendable {
         }
         let user = try await user.withPresentCustomData(of: app, in: store)
         let context = RuleContext(app: app, user: user, partition: value)
-        let call = caller(app, version: version, user: user, observer)
+        let call: RuleExpression.FunctionCall = { name, arguments in
+            RuleFunctionResult(
+                try await functions.run(name, arguments, of: app, version: version, user: user, observer: observer))
+        }
         if try await sync.write.evaluate(context, callFunction: call) {
             return Answer(mayRead: true, mayWrite: true, reason: "sync.partition.permissions.write")
         }
@@ -82,48 +81,6 @@ public struct PartitionRules: Sendable {
             return Answer(mayRead: true, mayWrite: false, reason: "sync.partition.permissions.read")
         }
         return Answer(mayRead: false, mayWrite: false, reason: "no rule allows it")
-    }
-
-    private func caller(
-        _ app: AppDefinition, version: Int64, user: RuleUser, _ observer: Observer
-    ) -> RuleExpression.FunctionCall {
-        { name, arguments in
-            let effects = DocumentEffects(
-                store: store, app: app.id, definition: app,
-                observe: { call in
-                    guard !call.isWrite else {
-                        throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
-                    }
-                    try observer.reads(call)
-                })
-            let invocation = FunctionInvocation(
-                bundle: FunctionBundle(app, version: version), user: user.id, function: name, arguments: arguments,
-                context: FunctionContext(app: app, user: user, isSystem: true).document, limits: limits,
-                perform: { effect in
-                    guard DocumentEffects.handles(effect, app: app) else {
-                        observer.untracked()
-                        return .failure(EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
-                    }
-                    let result = await effects.perform(effect)
-                    // A failure without a code isn't an answer of the store: the store is unavailable.
-                    if case .failure(let failure) = result, failure.code == nil { observer.outage() }
-                    return result
-                },
-                log: { logs?.add(.init($0, app: app.id, function: name)) })
-            let result: Result<Value, any Error>
-            do {
-                result = .success(try await functions.run(invocation))
-            } catch {
-                result = .failure(error)
-            }
-            await effects.finish()  // ends a transaction that the rule left open
-            if let outage = await effects.outage { throw outage }
-            if case .failure(let failure as FunctionFailure) = result {
-                logs?.add(failure, app: app.id, function: name)
-            }
-            observer.called(name, arguments, result)
-            return RuleFunctionResult(try result.get())
-        }
     }
 }
 

@@ -25,21 +25,39 @@ public struct RuleFunctions: Sendable {
     func call(
         _ name: String, _ arguments: [Value], of app: AppDefinition, version: Int64, user: RuleUser
     ) async throws -> RuleFunctionResult {
+        do {
+            return RuleFunctionResult(try await run(name, arguments, of: app, version: version, user: user))
+        } catch let failure as FunctionFailure {
+            throw EffectFailure(
+                name: failure.code.rawValue, message: "the rule function '\(name)' failed: \(failure.message)")
+        }
+    }
+
+    /// - Throws: `FunctionFailure`; `DocumentStoreError` when the store is unavailable.
+    func run(
+        _ name: String, _ arguments: [Value], of app: AppDefinition, version: Int64, user: RuleUser,
+        observer: PartitionRules.Observer = .init()
+    ) async throws -> Value {
         let documents = DocumentEffects(
             store: store, app: app.id, definition: app,
             observe: { call in
                 guard !call.isWrite else {
                     throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
                 }
+                try observer.reads(call)
             })
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(app, version: version), user: user.id, function: name, arguments: arguments,
             context: FunctionContext(app: app, user: user, isSystem: true).document, limits: limits,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: app) else {
+                    observer.untracked()
                     return .failure(EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
                 }
-                return await documents.perform(effect)
+                let result = await documents.perform(effect)
+                // A failure without a code isn't an answer of the store: the store is unavailable.
+                if case .failure(let failure) = result, failure.code == nil { observer.outage() }
+                return result
             },
             log: { [logs] in logs?.add(.init($0, app: app.id, function: name)) })
         let result: Result<Value, any Error>
@@ -48,14 +66,10 @@ public struct RuleFunctions: Sendable {
         } catch {
             result = .failure(error)
         }
-        await documents.finish()
+        await documents.finish()  // ends a transaction that the rule left open
         if let outage = await documents.outage { throw outage }
-        do {
-            return RuleFunctionResult(try result.get())
-        } catch let failure as FunctionFailure {
-            logs?.add(failure, app: app.id, function: name)
-            throw EffectFailure(
-                name: failure.code.rawValue, message: "the rule function '\(name)' failed: \(failure.message)")
-        }
+        if case .failure(let failure as FunctionFailure) = result { logs?.add(failure, app: app.id, function: name) }
+        observer.called(name, arguments, result)
+        return try result.get()
     }
 }
