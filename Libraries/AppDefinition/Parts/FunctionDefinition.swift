@@ -6,6 +6,8 @@ public struct FunctionDefinition: Sendable {
     public var name: String
     /// The file of the source inside the app's folder, for error messages.
     public var file: String
+    /// The file that says who may call it, for error messages; `nil` when none names it.
+    public var settingsFile: String?
     public var source: String
     /// Whether only the server may call it: triggers, rules and other functions.
     public var isPrivate: Bool

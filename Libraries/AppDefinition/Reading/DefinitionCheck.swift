@@ -73,9 +73,19 @@ struct DefinitionCheck {
                     "nothing is assigned to exports, so that there is no function to call: assign the function, as in exports = function () {}"
                 )
             }
-            checkCalls(function.canEvaluate, definition, file: function.file)
+            if let rule = function.canEvaluate {
+                check(rule, definition, file: function.settingsFile ?? function.file, without: Self.absentInCalls)
+            }
+        }
+        if let rule = definition.dataAPI?.canEvaluate,
+            let file = DefinitionReader.dataAPIFiles.first(where: { definition.files[$0] != nil })
+        {
+            check(rule, definition, file: file, without: Self.absentInCalls)
         }
     }
+
+    /// What the rule that admits a caller doesn't have.
+    private static let absentInCalls = RuleExpansion.Root.ofDocuments.union([.args, .partition])
 
     private func checkEndpoints(_ definition: inout AppDefinition) {
         let file = DefinitionReader.endpointFile(log)
@@ -241,7 +251,7 @@ struct DefinitionCheck {
         guard let sync = definition.sync else { return }
         let file = definition.files["sync/config.json"] != nil ? "sync/config.json" : "config.json"
         for rule in [sync.read, sync.write] {
-            check(rule, definition, file: file, without: [.root, .prevRoot, .this, .prev, .args, .request])
+            check(rule, definition, file: file, without: RuleExpansion.Root.ofDocuments.union([.args, .request]))
         }
         // A field of that name may mean something else in one collection, but hardly in all of them.
         let doesSync = definition.collections.contains { definition.syncVerdict(of: $0) == .synced }

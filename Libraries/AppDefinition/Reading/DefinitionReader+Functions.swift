@@ -113,7 +113,7 @@ extension DefinitionReader {
         let canEvaluate = node.child("can_evaluate").map { _ in node.rule("can_evaluate") ?? .never }
         let user = node.string("run_as_user_id") ?? ""
         return FunctionDefinition(
-            name: name, file: file, source: source, isPrivate: node.bool("private"),
+            name: name, file: file, settingsFile: node.file, source: source, isPrivate: node.bool("private"),
             runsAsSystem: node.bool("run_as_system"), runAsUserId: user.isEmpty ? nil : user,
             canEvaluate: canEvaluate, hidesArguments: node.bool("disable_arg_logs"), isListed: true)
     }
@@ -165,11 +165,12 @@ extension DefinitionReader {
         return environments
     }
 
+    static let dataAPIFiles = ["http_endpoints/data_api_config.json", "https_endpoints/data_api_config.json"]
+
     /// `http_endpoints/data_api_config.json`: an app without this file has no data API. A restriction that isn't supported disables
     /// it.
     func dataAPI() -> DataAPI? {
-        let files = ["http_endpoints/data_api_config.json", "https_endpoints/data_api_config.json"]
-        guard let node = files.lazy.compactMap(json).first else { return nil }
+        guard let node = Self.dataAPIFiles.lazy.compactMap(json).first else { return nil }
         var isDisabled = node.bool("disabled")
         for key in ["validation_method", "verification_method"] {
             guard let method = node.string(key), !["", "NO_VALIDATION"].contains(method) else { continue }

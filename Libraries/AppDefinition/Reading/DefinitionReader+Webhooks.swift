@@ -47,7 +47,7 @@ extension DefinitionReader {
         let script = node.string("run_as_user_id_script_source") ?? ""
         let runsAsCaller = node.bool("run_as_authed_user")
         var function = FunctionDefinition(
-            name: path, file: "\(path)/source.js", source: source, isPrivate: true,
+            name: path, file: "\(path)/source.js", settingsFile: node.file, source: source, isPrivate: true,
             runsAsSystem: !runsAsCaller && user.isEmpty && script.isEmpty, runAsUserId: user.isEmpty ? nil : user,
             canEvaluate: node.child("can_evaluate").map { _ in node.rule("can_evaluate") ?? .never },
             hidesArguments: node.bool("disable_arg_logs"), isListed: true)

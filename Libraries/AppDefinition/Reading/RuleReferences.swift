@@ -26,7 +26,7 @@ struct RuleReferences {
         let name = expansion.path.first
         switch expansion.root {
         case let root where absent.contains(root):
-            return root == .root || root == .prevRoot || root == .this || root == .prev
+            return RuleExpansion.Root.ofDocuments.contains(root)
                 ? "these rules are about no document" : "rules at this place have no %%\(root.rawValue)"
         case .values:
             guard let name else { return nil }

@@ -96,6 +96,9 @@ enum RuleConversion: String, Sendable { case stringToOid, oidToString, stringToU
 struct RuleExpansion: Hashable, Sendable {
     enum Root: String, Sendable {
         case `true`, `false`, values, environment, request, user, root, prevRoot, this, prev, args, partition
+
+        /// Those of a document that a rule is about.
+        static let ofDocuments: Set<Root> = [.root, .prevRoot, .this, .prev]
     }
 
     var root: Root

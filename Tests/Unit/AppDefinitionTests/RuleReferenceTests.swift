@@ -61,6 +61,21 @@ struct RuleReferenceTests {
         #expect(found.count == 1 && found[0].contains("sync/config.json:2 warning %%root.owner "), "\(found)")
     }
 
+    @Test(arguments: [
+        ("functions/config.json", #"[{"name": "f","#, "}]"), ("http_endpoints/data_api_config.json", "{", "}"),
+    ])
+    func `rules that admit a caller have neither a document nor arguments`(file: String, begin: String, end: String) {
+        let found = problems {
+            $0.texts["functions/f.js"] = "exports = function () {};"
+            $0.texts[file] =
+                begin + "\n\"can_evaluate\": {\"%%args.a\": 1,\n\"owner\": \"%%user.nope\", \"%%user.id\": \"x\"}" + end
+        }
+        #expect(found.contains { $0.hasPrefix("\(file):2 warning %%args.a ") }, "\(found)")
+        #expect(found.contains { $0.hasPrefix("\(file):3 warning %%root.owner ") }, "\(found)")
+        #expect(found.contains { $0.hasPrefix("\(file):3 warning %%user.nope ") }, "\(found)")
+        #expect(found.count == 3, "\(found)")
+    }
+
     @Test func `a role whose condition has another name applies to nobody`() {
         let found = problems(ofRole: #"{"name": "r", "applyWhen": {"owner": "%%user.id"}, "read": true}"#)
         #expect(found.count == 1 && found[0].contains("applies to nobody"), "\(found)")
