@@ -2,7 +2,7 @@ import Redis
 
 /// The devices that are online, as leases in Redis. All times are by Redis' clock, so that machines' clocks needn't agree.
 ///
-/// `presence:<app>/<user>/<device>` is a device's lease, with its TTL; `presence:devices:<app>/<user>` the devices of a user that have
+/// `presence:<app>/<user>/<device>` is a device's lease, with its TTL, and says whether its beginning is told; `presence:devices:<app>/<user>` the devices of a user that have
 /// one; `presence:version:<app>/<user>` counts the user's flips; `presence:deadlines` holds every lease's end. A user is online while
 /// any device is.
 ///
@@ -25,7 +25,8 @@ public struct PresenceLeases: Sendable {
     }
 
     /// Renews leases, or creates them.
-    /// - Returns: the flips of the members that had no lease.
+    /// - Returns: the flips of the members that had no lease, or one that wasn't ``told(_:)`` in a quarter of its time: whoever created it may
+    ///   have died before.
     /// - Throws: `RedisError`.
     public func refresh(_ members: [PresenceMember]) async throws -> [PresenceFlip] {
         let values = try await redis.pipeline(
@@ -33,10 +34,18 @@ public struct PresenceLeases: Sendable {
         return try zip(members, values).compactMap { try PresenceFlip($0, try $1.get(), isOnline: true) }
     }
 
-    /// Ends a lease: the device says that it leaves, or its connection broke.
+    /// Records that the flips of new leases have been published.
+    public func told(_ members: [PresenceMember]) async throws {
+        _ = try await redis.pipeline(
+            members.map { RedisCommand(Self.toldScript, keys: [prefix], arguments: [$0.userText, $0.device]) })
+    }
+
+    /// Ends a lease: the device says that it leaves, or its connection broke. If the caller doesn't `confirm` it within the time of a
+    /// lease, a watcher claims it as one that has expired.
     /// - Returns: the flip; `nil` when it had no lease.
     public func leave(_ member: PresenceMember) async throws -> PresenceFlip? {
-        let value = try await redis.eval(Self.leaveScript, keys: [prefix], arguments: [member.userText, member.device])
+        let value = try await redis.eval(
+            Self.leaveScript, keys: [prefix], arguments: [member.userText, member.device, ttl])
         return try PresenceFlip(member, value, isOnline: false)
     }
 
@@ -84,6 +93,7 @@ public struct PresenceLeases: Sendable {
     public func remember() async throws { _ = try await redis.eval(Self.rememberScript, keys: [prefix]) }
 
     private static let refreshScript = RedisScript(PackageResources.prelude_lua, PackageResources.refresh_lua)
+    private static let toldScript = RedisScript(PackageResources.told_lua)
     private static let leaveScript = RedisScript(PackageResources.prelude_lua, PackageResources.leave_lua)
     private static let claimScript = RedisScript(PackageResources.prelude_lua, PackageResources.claim_lua)
     private static let confirmScript = RedisScript(PackageResources.confirm_lua)

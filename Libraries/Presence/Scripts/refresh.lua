@@ -1,9 +1,10 @@
--- Returns `{version, devices, now}` for a new lease, nil for a renewed one.
+-- Returns `{version, devices, now}` for a new lease, and for one whose beginning isn't told a quarter of its time later; nil for any other.
 local p, user, device, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local member = user .. '/' .. device
-local known = redis.call('EXISTS', p .. 'presence:' .. member)
-redis.call('SET', p .. 'presence:' .. member, now, 'PX', ttl)
+local known = redis.call('GET', p .. 'presence:' .. member)
+local begin = known and tonumber(string.match(known, '^new (%d+)$'))
+redis.call('SET', p .. 'presence:' .. member, known or string.format('new %.0f', now), 'PX', ttl)
 redis.call('ZADD', p .. 'presence:deadlines', now + ttl, member)
-if known == 1 then return false end
+if known and not (begin and now - begin >= ttl / 4) then return false end
 redis.call('SADD', p .. 'presence:devices:' .. user, device)
 return { flip(p, user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }

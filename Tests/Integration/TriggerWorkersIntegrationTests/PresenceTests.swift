@@ -121,6 +121,36 @@ import Testing
         #expect(count("trigger_worker_presence_without_document_total") == passed)
     }
 
+    @Test func `what a gateway didn't tell before it died is told by others`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let member = PresenceMember(app: "untold", user: "fay", device: device)
+        // Of its own: the workers would be faster.
+        let leases = PresenceLeases(redis: fixture.redis, ttl: .milliseconds(200), prefix: "untold:\(fixture.pool):")
+        let first = try #require(try await leases.refresh([member]).first)
+        // Another gateway, to which the device has connected meanwhile.
+        #expect(try await leases.refresh([member]).isEmpty)
+        try await Task.sleep(for: .milliseconds(60))
+        let second = try #require(try await leases.refresh([member]).first)
+        #expect(second.isUserOnline && second.version > first.version)
+        try await leases.told([member])
+        #expect(try await leases.refresh([member]).isEmpty)
+
+        let left = try #require(try await leases.leave(member))
+        #expect(try await leases.leave(member) == nil)
+        let claimed = try await eventually("the end is told again") {
+            try await leases.claimExpired(limit: 10, claimTime: .milliseconds(200)).flips.first
+        }
+        #expect(claimed.member == member && !claimed.isUserOnline && claimed.version > left.version)
+        try await leases.confirm([member])
+
+        // One that it has told isn't.
+        _ = try await leases.refresh([member])
+        _ = try await leases.leave(member)
+        try await leases.confirm([member])
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(try await leases.claimExpired(limit: 10, claimTime: .seconds(1)).flips.isEmpty)
+    }
+
     @Test func `flips keep counting up when Redis has lost everything`() async throws {
         let fixture = try await TriggersFixture.shared()
         let member = PresenceMember(app: "forgetful", user: "cid", device: device)

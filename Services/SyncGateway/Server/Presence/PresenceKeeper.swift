@@ -270,18 +270,23 @@ final class PresenceKeeper: Service {
         guard !members.isEmpty else { return }
         do {
             let flips = try await leases.refresh(members)
-            if !flips.isEmpty { try await producer.send(flips.map { PresenceEvent($0) }).requireAll() }
+            if flips.isEmpty { return }
+            try await producer.send(flips.map { PresenceEvent($0) }).requireAll()
+            try await leases.told(flips.map(\.member))
         } catch {
-            // The next round tries again; a device whose lease expires meanwhile is announced as online again.
+            // The next round tries again, and tells what wasn't told.
             logger.warning("leases were not renewed", metadata: ["count": "\(members.count)", "error": "\(error)"])
         }
     }
 
     private func end(_ member: PresenceMember) async {
         do {
-            if let flip = try await leases.leave(member) { try await producer.send(PresenceEvent(flip, why: .left)) }
+            if let flip = try await leases.leave(member) {
+                try await producer.send(PresenceEvent(flip, why: .left))
+                try await leases.confirm([member])
+            }
         } catch {
-            logger.debug("a lease will expire by itself", metadata: ["error": "\(error)"])
+            logger.debug("a lease will be ended by a worker", metadata: ["error": "\(error)"])
         }
         // The device may have reconnected meanwhile, and this has removed the lease of its new connection.
         let isBack = state.withLock { state in

@@ -8,6 +8,8 @@ import Presence
 /// Marks users as offline who left while Redis was unavailable and lost their leases: those can't expire any more, so nothing else
 /// would detect that these users have left.
 ///
+/// It also looks for them every hour, whatever the reason was.
+///
 /// Devices that are still connected have new leases within the leases' lifetime, so it waits that long. Only one worker does this
 /// at a time.
 struct PresenceRepair: Service {
@@ -19,9 +21,11 @@ struct PresenceRepair: Service {
 
     private static let interval = Duration.seconds(1)
     private static let batch: Int64 = 500
+    private static let look = Duration.seconds(3600)
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+            var nextLook = ContinuousClock.now + Self.look
             while !Task.isCancelled {
                 do {
                     // If this worker ends in between, another one takes over.
@@ -30,6 +34,9 @@ struct PresenceRepair: Service {
                         try await Task.sleep(for: ttl)
                         try await repair()
                         try await leases.remember()
+                    } else if ContinuousClock.now >= nextLook {
+                        try await repair()
+                        nextLook = .now + Self.look
                     }
                 } catch {
                     logger.debug("users recorded as online can't be checked now", metadata: ["error": "\(error)"])
@@ -60,6 +67,6 @@ struct PresenceRepair: Service {
         }
         guard count > 0 else { return }
         TriggerMetrics.expirations.increment(by: count)
-        logger.notice("users went offline while Redis was away", metadata: ["count": "\(count)"])
+        logger.notice("users went offline, and nothing had told it", metadata: ["count": "\(count)"])
     }
 }
