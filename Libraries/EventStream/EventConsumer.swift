@@ -99,7 +99,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for _ in 0..<options.concurrency { tasks.addTask { await self.work() } }
                     tasks.addTask { try await self.poll(consumer) }
-                    try await tasks.waitForAll()
+                    // Not `waitForAll`, which doesn't cancel the handlers when `poll` gives them up.
+                    while try await tasks.next() != nil {}
                 }
             } onCancelOrGracefulShutdown: {
                 // An unstructured task: it only sets a flag, and `run` outlasts it.

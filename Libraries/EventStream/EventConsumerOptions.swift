@@ -14,7 +14,7 @@ public struct EventConsumerOptions: Sendable {
     public var pendingBytes: Int
     /// The waits between attempts at a failed event.
     public var retries: RetrySchedule
-    /// - `drainTimeout` (duration, optional, default: 20 s): How long handlers may take to finish at a shutdown, and when
+    /// - `drainTimeout` (duration, optional, default: 15 s): How long handlers may take to finish at a shutdown, and when
     ///   partitions are revoked.
     public var drainTimeout: Duration
     /// - `sessionTimeout` (duration, optional, default: 6 s): After this long without a heartbeat, the partitions are assigned to
@@ -26,7 +26,7 @@ public struct EventConsumerOptions: Sendable {
     /// Creates options with the given values, and the defaults for the others.
     public init(
         concurrency: Int = 16, batchLimit: Int = 100, pendingEvents: Int = 2000, pendingBytes: Int = 8 << 20,
-        retries: RetrySchedule = RetrySchedule(), drainTimeout: Duration = .seconds(20),
+        retries: RetrySchedule = RetrySchedule(), drainTimeout: Duration = .seconds(15),
         sessionTimeout: Duration = .seconds(6), instanceID: String? = nil
     ) {
         self.concurrency = concurrency

@@ -52,6 +52,9 @@ public func cancelWhenGracefulShutdown<Result: Sendable>(
     }
 }
 
+/// Whether a graceful shutdown has begun.
+public var isGracefullyShuttingDown: Bool { GracefulShutdownManager.current?.isShuttingDown ?? false }
+
 /// Waits until a graceful shutdown begins.
 /// - Throws: `CancellationError` when the task is cancelled before.
 public func gracefulShutdown() async throws {

@@ -118,6 +118,11 @@ public final class ServiceGroup: Service, CustomStringConvertible {
                 var actions: [ServiceGroupState.Action]
                 switch event {
                 case .ended(let index, let error):
+                    if Task.isCancelled, !state.isCancelled {
+                        let running = state.running.map { names[$0] }
+                        logger.notice(
+                            "cancelled while services ran", metadata: ["services": .array(running.map { .string($0) })])
+                    }
                     logEnd(names[index], error, wasAsked: state.wasAsked(index) || Task.isCancelled)
                     actions = state.ended(index, error, name: names[index], isCancelled: Task.isCancelled)
                     stillRunning.withLock { [running = state.running.map { names[$0] }] in $0 = running }

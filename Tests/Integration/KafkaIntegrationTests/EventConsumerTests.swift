@@ -56,6 +56,24 @@ final class NotingHandler: EventHandler {
     var ids: [String] { notes.withLock { $0.events.map(\.payload.id) } }
 }
 
+/// Takes longer than any shutdown, and ends when it is cancelled.
+final class SleepingHandler: EventHandler {
+    enum State { case waiting, running, cancelled }
+    let state = Locked(State.waiting)
+
+    func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
+        state.withLock { $0 = .running }
+        do {
+            try await Task.sleep(for: .seconds(60))
+        } catch {
+            state.withLock { $0 = .cancelled }
+            throw error
+        }
+    }
+
+    func deadLetter(_ letter: DeadLetter<AuthEvent>) async throws {}
+}
+
 /// Blocks handlers until it is opened.
 final class Gate: Sendable {
     private let state = Locked<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
@@ -183,6 +201,26 @@ func event(_ id: String, user: String) -> AuthEvent {
             }
             #expect(Set(handler.ids).count == 1000)
             #expect(handler.notes.withLock { $0.mostRunning } <= 4)
+        }
+    }
+
+    @Test func `handlers that don't finish in the time of a shutdown are cancelled`() async throws {
+        try await KafkaFixture.with { kafka in
+            let pool = try await kafka.pool(AuthEvent.topic.contract)
+            let handler = SleepingHandler()
+            let consumer = EventConsumer(
+                pool: pool, group: "g", kafka: kafka.configuration,
+                options: EventConsumerOptions(drainTimeout: .milliseconds(300), sessionTimeout: kafka.sessionTimeout),
+                handler: handler)
+            let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
+            async let running: Void = group.run()
+            try await EventProducer(kafka.producer, pool: pool).send(event("0", user: "u"))
+            try await eventually("the handler runs", within: .seconds(20)) { handler.state.withLock { $0 } == .running }
+            let begin = ContinuousClock.now
+            group.triggerGracefulShutdown()
+            try await running
+            #expect(handler.state.withLock { $0 } == .cancelled)
+            #expect(ContinuousClock.now - begin < .seconds(10))
         }
     }
 
