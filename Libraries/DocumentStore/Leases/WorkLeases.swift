@@ -76,27 +76,35 @@ public struct WorkLeases: Sendable {
     public func hold(for duration: Duration, _ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
         guard try await !acquire(for: duration).isEmpty else { return false }
         let result: Result<Void, any Error>
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask(operation: body)
-                group.addTask {
-                    // One renewal may fail to come in time.
-                    while true {
-                        try await Task.sleep(for: duration / 3)
-                        _ = try await acquire(for: duration)
-                    }
-                }
-                defer { group.cancelAll() }
-                try await group.next()
-            }
-            result = .success(())
-        } catch {
-            result = .failure(error)
-        }
+        do { result = .success(_ = try await renewing(for: duration, body)) } catch { result = .failure(error) }
         // If it fails, the lease expires by itself.
         try? await release()
         try result.get()
         return true
+    }
+
+    /// Does the work under a lease that this process holds for half of a duration at least, and renews it meanwhile.
+    /// - Returns: When it was renewed for the last time; `nil` if that wasn't needed.
+    /// - Throws: the body's error, or that of a renewal, which cancels the body.
+    public func renewing(
+        for duration: Duration, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws -> ContinuousClock.Instant? {
+        let renewed = Locked<ContinuousClock.Instant?>(nil)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(operation: body)
+            group.addTask {
+                // One renewal may fail to come in time.
+                while true {
+                    try await Task.sleep(for: duration / 3)
+                    let now = ContinuousClock.now
+                    _ = try await acquire(for: duration)
+                    renewed.withLock { $0 = now }
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        return renewed.withLock { $0 }
     }
 
     /// Returns whether a lease is still held. It stays held until the transaction ends, since no other process can take it before.

@@ -18,7 +18,9 @@ import Testing
         """
     private static let events = 60
 
-    private static func run(_ app: TriggerApp, _ fixture: TriggersFixture) async throws -> Document {
+    private static func run(
+        _ app: TriggerApp, _ fixture: TriggersFixture, events: Int = events
+    ) async throws -> Document {
         try await fixture.deploy(app)
         let messages = fixture.store.collection("Message", database: "Test", app: app.id)
         try await messages.insertMany((0..<events).map { ["_id": .int32(Int32($0))] })
@@ -51,6 +53,21 @@ import Testing
             try await fixture.postgres.query(
                 "select from partita.work_leases where name = $1", [.text("triggers \(app.id)/Test.Message")]
             ).count == 1)
+    }
+
+    @Test func `runs don't overlap while workers join and leave`() async throws {
+        let app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
+        let fixture = try await TriggersFixture.single()
+        let changing = Task {
+            for _ in 0..<3 {
+                let worker = try await StoppableWorker(fixture.values)
+                try await Task.sleep(for: .seconds(2))
+                try await worker.stop()
+            }
+        }
+        let counter = try await Self.run(app, fixture, events: 600)
+        #expect(counter["count"]?.intValue == 600)
+        try await changing.value
     }
 
     @Test func `an ordered trigger of a whole database orders the events of all its collections`() async throws {

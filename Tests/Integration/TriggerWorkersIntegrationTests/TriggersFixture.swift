@@ -42,6 +42,9 @@ final class TriggersFixture: Sendable {
 
     private static let starter = Starter()
 
+    /// A worker with a pool of its own.
+    static func single() async throws -> TriggersFixture { try await TriggersFixture(workers: 1) }
+
     /// Two workers that share the events of a pool of their own.
     static func pair() async throws -> TriggersFixture { try await TriggersFixture(workers: 2) }
 

@@ -5,6 +5,7 @@ import DocumentModel
 import EventStream
 import EventTopics
 import FunctionProtocol
+import Lifecycle
 import Logging
 import QueryLanguage
 
@@ -50,7 +51,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
         DocumentChangesEvent.parse(key: event.key)?.app ?? event.key
     }
 
-    func assigned(isAll: Bool) async { turns.isAlone = isAll }
+    func assigned(isAll: Bool) async { await turns.assigned(isAlone: isAll) }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // Events from a sweep are delivered without a call of `concern`.
@@ -68,6 +69,8 @@ struct DatabaseTriggersHandler: ChangeHandler {
         // A run's end is recorded while the next one runs.
         try await withThrowingTaskGroup(of: Void.self) { ends in
             for (run, entries) in zip(runs, entries) {
+                // What is left of the batch is delivered again, here or elsewhere.
+                if isGracefullyShuttingDown { throw CancellationError() }
                 guard let entries, try await !isMissed(run),
                     try await runner.perform(run.trigger, of: run.app, on: run.event, after: entries)
                 else { continue }
@@ -125,19 +128,6 @@ extension TriggerEvent {
 }
 
 extension TriggerDefinition.Database {
-    func concerns(_ change: ChangeEvent) -> Bool {
-        // The deletion of a moved document from its old partition is not an event of its own: the insertion has `movedFrom`.
-        if change.operationType == .delete, change.movedFrom != nil { return false }
-        // Imported changes happened elsewhere and long ago.
-        if change.origin == .dump { return false }
-        // Present values that a device wrote again: MongoDB has no event for that.
-        if change.operationType == .update, change.movedFrom == nil, change.updateDescription?.isEmpty == true {
-            return false
-        }
-        return operationTypes.contains(change.operationType) && change.namespace.database.hasSameBytes(as: database)
-            && (collection.map(change.namespace.collection.hasSameBytes) ?? true)
-    }
-
     /// The function's argument; `nil` when the trigger's `match` doesn't match the event.
     func argument(for change: ChangeEvent) throws(QueryError) -> Document? {
         var event = change.encoded()

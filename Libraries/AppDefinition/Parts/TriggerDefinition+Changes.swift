@@ -1,0 +1,17 @@
+public import DocumentModel
+
+extension TriggerDefinition.Database {
+    /// Whether the trigger runs for a change, unless its `match` excludes it.
+    public func concerns(_ change: ChangeEvent) -> Bool {
+        // The deletion of a moved document from its old partition is not an event of its own: the insertion has `movedFrom`.
+        if change.operationType == .delete, change.movedFrom != nil { return false }
+        // Imported changes happened elsewhere and long ago.
+        if change.origin == .dump { return false }
+        // Present values that a device wrote again: MongoDB has no event for that.
+        if change.operationType == .update, change.movedFrom == nil, change.updateDescription?.isEmpty == true {
+            return false
+        }
+        return operationTypes.contains(change.operationType) && change.namespace.database.hasSameBytes(as: database)
+            && (collection.map(change.namespace.collection.hasSameBytes) ?? true)
+    }
+}
