@@ -17,7 +17,10 @@ public enum TopicOwner {
         Topics.all.map { contract in
             KafkaTopic(
                 name: contract.fullName(pool: pool), partitions: contract.partitions,
-                replicationFactor: replicationFactor, configuration: contract.configuration)
+                replicationFactor: replicationFactor,
+                configuration: contract.configuration.merging(
+                    ["segment.ms": "\(contract.segment.components.seconds * 1000)"]
+                ) { own, _ in own })
         }
     }
 }

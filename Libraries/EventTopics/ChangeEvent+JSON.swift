@@ -17,9 +17,7 @@ extension ChangeEvent {
         document.append("partition", .string(partition.text))
         document.append("revision", .string(revision.description))
         document.append("incarnation", .string(incarnation.description))
-        document.append(
-            "movedFrom",
-            movedFrom.map { ["partition": .string($0.partition.text), "revision": .string($0.revision.description)] })
+        document.append("movedFrom", movedFrom?.encoded)
         document.append("origin", origin?.encoded)
         document.append(TriggerChain.field, causedBy.map { .document($0.encoded()) })
         if continues { document.append("continues", .bool(true)) }
@@ -31,7 +29,6 @@ extension ChangeEvent {
     public init(_ document: Document) throws(EventTopicsError) { try self.init(FieldReader(document)) }
 
     init(_ reader: FieldReader) throws(EventTopicsError) {
-        let moved = try reader.optionalNested("movedFrom")
         let update = try reader.optionalNested("updateDescription")
         self.init(
             app: try reader.string("app"), namespace: try reader.namespace(),
@@ -41,15 +38,24 @@ extension ChangeEvent {
             incarnation: try reader.revision("incarnation"), fullDocument: try reader.optionalDocument("fullDocument"),
             fullDocumentBeforeChange: try reader.optionalDocument("fullDocumentBeforeChange"),
             updateDescription: try update.map { (reader) throws(EventTopicsError) in try UpdateDescription(reader) },
-            movedFrom: try moved.map { (reader) throws(EventTopicsError) in
-                Move(partition: try reader.partition("partition"), revision: try reader.revision("revision"))
-            },
+            movedFrom: try Move.optional(reader),
             origin: try Origin.optional(reader),
             causedBy: try reader.optionalNested(TriggerChain.field).map { (reader) throws(EventTopicsError) in
                 try TriggerChain(reader)
             },
             clusterTime: try reader.required("clusterTime") { if case .timestamp(let time) = $0 { time } else { nil } },
             wallTime: try reader.date("wallTime"), continues: try reader.flag("continues"))
+    }
+}
+
+extension ChangeEvent.Move {
+    fileprivate var encoded: Value {
+        ["partition": .string(partition.text), "revision": .string(revision.description)]
+    }
+
+    fileprivate static func optional(_ reader: FieldReader) throws(EventTopicsError) -> Self? {
+        guard let reader = try reader.optionalNested("movedFrom") else { return nil }
+        return Self(partition: try reader.partition("partition"), revision: try reader.revision("revision"))
     }
 }
 
@@ -95,6 +101,7 @@ extension LargeChange {
             "revision": .string(revision.description), "incarnation": .string(incarnation.description),
             "size": .int64(size),
         ]
+        document.append("movedFrom", movedFrom?.encoded)
         document.append("origin", origin?.encoded)
         if continues { document.append("continues", .bool(true)) }
         return document
@@ -106,7 +113,8 @@ extension LargeChange {
             operationType: try reader.choice("operationType", ChangeEvent.OperationType.self),
             documentKey: try reader.documentKey(), partition: try reader.partition("partition"),
             revision: try reader.revision("revision"), incarnation: try reader.revision("incarnation"),
-            origin: try ChangeEvent.Origin.optional(reader), size: try reader.integer("size"),
+            movedFrom: try ChangeEvent.Move.optional(reader), origin: try ChangeEvent.Origin.optional(reader),
+            size: try reader.integer("size"),
             wallTime: try reader.date("wallTime"), continues: try reader.flag("continues"))
     }
 }

@@ -55,6 +55,8 @@ public struct LargeChange: Sendable {
     public var partition: Partition
     public var revision: Revision
     public var incarnation: Revision
+    /// As in the complete event: a move between partitions.
+    public var movedFrom: ChangeEvent.Move?
     public var origin: ChangeEvent.Origin?
     /// The size of the change row's documents in bytes.
     public var size: Int64
@@ -66,8 +68,8 @@ public struct LargeChange: Sendable {
     /// Creates an event that refers to a change row.
     public init(
         app: String, namespace: ChangeEvent.Namespace, operationType: ChangeEvent.OperationType, documentKey: Value,
-        partition: Partition, revision: Revision, incarnation: Revision, origin: ChangeEvent.Origin? = nil, size: Int64,
-        wallTime: Int64, continues: Bool = false
+        partition: Partition, revision: Revision, incarnation: Revision, movedFrom: ChangeEvent.Move? = nil,
+        origin: ChangeEvent.Origin? = nil, size: Int64, wallTime: Int64, continues: Bool = false
     ) {
         self.app = app
         self.namespace = namespace
@@ -76,6 +78,7 @@ public struct LargeChange: Sendable {
         self.partition = partition
         self.revision = revision
         self.incarnation = incarnation
+        self.movedFrom = movedFrom
         self.origin = origin
         self.size = size
         self.wallTime = wallTime

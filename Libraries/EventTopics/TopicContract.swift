@@ -39,11 +39,21 @@ public struct TopicContract: Hashable, Sendable {
     /// - Parameter pool: lower-case letters, digits and hyphens.
     public func fullName(pool: String) -> String { "partita.\(pool).\(name)" }
 
-    /// The broker's settings for the topic.
+    /// The broker's settings for the topic that readers rely on.
     public var configuration: [String: String] {
         switch cleanup {
         case .delete(let age): ["cleanup.policy": "delete", "retention.ms": "\(age.components.seconds * 1000)"]
         case .compact: ["cleanup.policy": "compact"]
+        }
+    }
+
+    /// How long the broker writes a segment. It deletes, and compacts, only segments that it no longer writes: with its own default they would
+    /// keep personal data for a week longer than said.
+    public var segment: Duration {
+        let day = Duration.seconds(86_400)
+        return switch cleanup {
+        case .delete(let age): min(age, day)
+        case .compact: day
         }
     }
 }

@@ -30,8 +30,8 @@ extension ChangeRow {
         }
         return LargeChange(
             app: app, namespace: namespace, operationType: operation, documentKey: key, partition: partition,
-            revision: revision, incarnation: incarnation, origin: origin, size: Int64(size), wallTime: wallTime,
-            continues: continues)
+            revision: revision, incarnation: incarnation, movedFrom: moved, origin: origin, size: Int64(size),
+            wallTime: wallTime, continues: continues)
     }
 
     private var clusterTime: Timestamp {

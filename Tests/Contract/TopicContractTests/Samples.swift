@@ -108,6 +108,16 @@ enum Samples {
                         incarnation: Revision(epoch: 2, number: 44), origin: origin, size: 2_400_000, wallTime: time,
                         continues: true))),
             Sample(
+                "document-changed-large-moved",
+                DocumentChangesEvent.large(
+                    LargeChange(
+                        app: "rchat", namespace: namespace, operationType: .update, documentKey: message,
+                        partition: partition, revision: Revision(epoch: 2, number: 45),
+                        incarnation: Revision(epoch: 1, number: 3),
+                        movedFrom: .init(
+                            partition: Partition(text: "s:conversation=7"), revision: Revision(epoch: 2, number: 9)),
+                        size: 2_400_000, wallTime: time))),
+            Sample(
                 "partition-head",
                 DocumentChangesEvent.head(
                     PartitionHead(
