@@ -16,7 +16,7 @@ public struct DumpImport: Sendable {
     public struct Options: Sendable {
         /// Whether the collection's documents are deleted first.
         public var drops = false
-        /// Whether database triggers run for the documents.
+        /// Whether database triggers run for the documents, and for those that are deleted first.
         public var firesTriggers = false
         /// Whether documents that violate the collection's schema are imported.
         public var bypassesSchema = false
@@ -87,7 +87,7 @@ public struct DumpImport: Sendable {
         var record = try await begin(dumped, as: namespace)
         var result = Report(resumedAfter: record.inserted)
         if record.phase == .drop {
-            try await collection.deleteMany([:])
+            try await collection.deleteMany([:], options: DeleteOptions(origin: options.firesTriggers ? nil : .dump))
             try await advance(&record, to: .documents)
         }
         let log = RejectionLog(path: rejectionsPath(namespace))

@@ -115,7 +115,7 @@ extension DocumentCollection {
         let limit = TimeLimit(options.maxTimeMS)
         var count = 0
         try await inParts(of: target, within: limit, beforeCommit: beforeCommit) { session, keys in
-            for key in keys { _ = try await session.delete(key, from: target.table) }
+            for key in keys { _ = try await session.delete(key, from: target.table, origin: options.origin) }
             return keys.count
         } each: {
             count += $0

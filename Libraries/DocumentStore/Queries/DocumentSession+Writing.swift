@@ -52,9 +52,11 @@ extension DocumentSession {
     }
 
     /// Deletes a locked document.
-    func delete(_ key: WritePlan.Key, from table: CollectionTable) throws -> Document? {
+    func delete(
+        _ key: WritePlan.Key, from table: CollectionTable, origin: ChangeEvent.Origin? = nil
+    ) throws -> Document? {
         let before = plan[key]?.current?.stored.document
-        _ = try write(nil, over: key, in: table, description: UpdateDescription(), operation: .delete)
+        _ = try write(nil, over: key, in: table, description: UpdateDescription(), operation: .delete, origin: origin)
         return before
     }
 }

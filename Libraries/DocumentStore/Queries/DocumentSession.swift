@@ -151,11 +151,11 @@ public actor DocumentSession {
     /// - Returns: whether anything has changed.
     func write(
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
-        operation: ChangeEvent.OperationType
+        operation: ChangeEvent.OperationType, origin: ChangeEvent.Origin? = nil
     ) throws -> Bool {
         try checkSize()
         return try plan.write(
-            document, over: key, in: table, description: description, operation: operation, by: stamp)
+            document, over: key, in: table, description: description, operation: operation, by: stamp, origin: origin)
     }
 
     /// Runs one of several writes: if it is refused, it is undone, and the transaction continues.

@@ -99,14 +99,18 @@ public struct DeleteOptions: Sendable {
     public var maxTimeMS: Int?
     /// As in ``FindOptions``.
     public var variables: Document
+    /// The origin that the change events name.
+    public var origin: ChangeEvent.Origin?
 
     public init(
-        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil, variables: Document = [:]
+        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil, variables: Document = [:],
+        origin: ChangeEvent.Origin? = nil
     ) {
         self.variables = variables
         self.collation = collation
         self.hint = hint
         self.maxTimeMS = maxTimeMS
+        self.origin = origin
     }
 }
 

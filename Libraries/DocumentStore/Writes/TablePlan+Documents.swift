@@ -46,7 +46,7 @@ extension TablePlan {
     /// - Returns: whether anything has changed.
     mutating func write(
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
-        operation: ChangeEvent.OperationType, by stamp: WriteStamp
+        operation: ChangeEvent.OperationType, by stamp: WriteStamp, origin: ChangeEvent.Origin? = nil
     ) throws -> Bool {
         let before = self[key]?.current
         if document != nil || before != nil {
@@ -54,7 +54,7 @@ extension TablePlan {
         }
         guard let document else {
             guard before != nil else { return false }
-            record(key, as: nil, body: [], by: stamp)
+            record(key, as: nil, body: [], by: stamp, origin: origin)
             return true
         }
         var stored: StoredDocument
@@ -69,7 +69,7 @@ extension TablePlan {
                 clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
         }
         try plan.storage.check(document, in: table.namespace)
-        record(key, as: stored, body: try document.checkedBody(), operation: operation, by: stamp)
+        record(key, as: stored, body: try document.checkedBody(), operation: operation, by: stamp, origin: origin)
         return true
     }
 }

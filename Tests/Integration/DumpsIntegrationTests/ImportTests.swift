@@ -218,6 +218,9 @@ import Testing
             try await fixture.collection("items").insertOne(["_id": "old"])
             _ = try await fixture.importer { $0.drops = true }.run(dump)
             #expect(try await fixture.collection("items").countDocuments() == 10)
+            // Triggers skip what comes with an import, also the deletion; the insert before it was somebody's.
+            let changes = try await fixture.changes()
+            #expect(changes.all == 12 && changes.imported == 11)
             await #expect { _ = try await fixture.importer().run(dump) } throws: {
                 ($0 as? DumpError)?.code == .alreadyImported
             }
