@@ -52,6 +52,9 @@ public struct AccessDifference: Sendable {
     public let evaluated: Int
     /// How many of them couldn't be evaluated by one of the versions, because a function failed; nobody has access then.
     public let failed: Int
+    /// How many couldn't be evaluated because a function failed that didn't get a secret: an uploaded definition's functions get none, so
+    /// that nobody knows what these pairs will have.
+    public let untold: Int
     public let gains: Int
     public let losses: Int
     /// Some of the changes, losses first.
@@ -61,7 +64,7 @@ public struct AccessDifference: Sendable {
     public static let pairLimit = 2000
     static let exampleLimit = 10
 
-    init(of kind: Kind, pairs: Int, evaluated: Int, failed: Int, changes: [Change]) {
+    init(of kind: Kind, pairs: Int, evaluated: Int, failed: Int, untold: Int, changes: [Change]) {
         let losses = changes.filter { $0.after < $0.before }
         let gains = changes.filter { $0.after > $0.before }
         let half = Self.exampleLimit / 2
@@ -69,6 +72,7 @@ public struct AccessDifference: Sendable {
         self.pairs = pairs
         self.evaluated = evaluated
         self.failed = failed
+        self.untold = untold
         self.gains = gains.count
         self.losses = losses.count
         examples = Array(losses.prefix(half) + gains.prefix(half))
@@ -82,11 +86,22 @@ public struct AccessDifference: Sendable {
             }
         guard evaluated > 0 else { return ["\(title): \(unknown)"] }
         let part = evaluated < pairs ? "\(evaluated) of " : ""
-        let trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
+        var trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
+        if untold > 0 {
+            trouble +=
+                "; of \(untold) it is unknown: a rule function failed, and functions get no secrets in a comparison"
+        }
         let rest = gains + losses - examples.count
         return ["\(title) of \(part)\(pairs) pairs of a user and \(subject): \(losses) lose, \(gains) gain\(trouble)"]
             + examples.map { "  \($0.user)  \($0.subject.text)  \($0.before.rawValue) → \($0.after.rawValue)" }
             + (rest > 0 ? ["  and \(rest) more"] : [])
+    }
+}
+
+extension AppDefinition {
+    /// Whether its functions ask for a secret that they don't get.
+    var lacksSecrets: Bool {
+        values.contains { $0.isFromSecret && secrets[$0.value.stringValue ?? ""] == nil }
     }
 }
 
@@ -111,7 +126,7 @@ extension AppDeployments {
         }
         let (old, new) = (rules(before), rules(after))
         var changes: [AccessDifference.Change] = []
-        var (evaluated, failed) = (0, 0)
+        var (evaluated, failed, untold) = (0, 0, 0)
         // Few at a time: each may hold a process and a connection.
         for start in stride(from: 0, to: pairs.count, by: 4) where ContinuousClock.now < deadline {
             let part = pairs[start..<min(start + 4, pairs.count)]
@@ -130,6 +145,10 @@ extension AppDeployments {
             }
             for (pair, first, second) in answers {
                 evaluated += 1
+                if first == nil && before.lacksSecrets || second == nil && after.lacksSecrets {
+                    untold += 1
+                    continue
+                }
                 if first == nil || second == nil { failed += 1 }
                 let (first, second) = (first ?? .none, second ?? .none)
                 guard first != second else { continue }
@@ -138,7 +157,7 @@ extension AppDeployments {
             }
         }
         return AccessDifference(
-            of: .partitions, pairs: count, evaluated: evaluated, failed: failed, changes: changes)
+            of: .partitions, pairs: count, evaluated: evaluated, failed: failed, untold: untold, changes: changes)
     }
 
     /// What rules answer; `nil` when a function failed.

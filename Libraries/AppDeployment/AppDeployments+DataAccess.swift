@@ -28,7 +28,7 @@ extension AppDeployments {
         let deadline = ContinuousClock.now + limit
         let users = try await knownUsers(of: after.id)
         var count = 0
-        var (evaluated, failed) = (0, 0)
+        var (evaluated, failed, untold) = (0, 0, 0)
         var changes: [AccessDifference.Change] = []
         for collection in after.collections
         where before.collection(collection.name, database: collection.database) != nil {
@@ -40,6 +40,10 @@ extension AppDeployments {
                 let old = try await reach(user, documents, namespace, before, version: -1, hosts)
                 let new = try await reach(user, documents, namespace, after, version: -2, hosts)
                 evaluated += documents.count
+                if old == nil && before.lacksSecrets || new == nil && after.lacksSecrets {
+                    untold += documents.count
+                    continue
+                }
                 if old == nil || new == nil { failed += documents.count }
                 for (place, document) in documents.enumerated() {
                     let (old, new) = (old?[place] ?? .none, new?[place] ?? .none)
@@ -54,7 +58,8 @@ extension AppDeployments {
             }
         }
         return AccessDifference(
-            of: .documents, pairs: max(count, evaluated), evaluated: evaluated, failed: failed, changes: changes)
+            of: .documents, pairs: max(count, evaluated), evaluated: evaluated, failed: failed, untold: untold,
+            changes: changes)
     }
 
     /// - Returns: `nil` when a function failed.

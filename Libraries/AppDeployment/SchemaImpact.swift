@@ -11,8 +11,10 @@ public struct SchemaImpact: Sendable {
     public let scanned: Int
     /// Whether these are all.
     public let isComplete: Bool
-    /// How many of them are valid by the former schema, and not by the new one.
+    /// How many of them the new schema refuses for something that the former one allows.
     public let broken: Int
+    /// How many of them the new schema refuses for nothing else than the former one.
+    public let refusedBefore: Int
     /// The `_id` of one of them, and why it isn't valid.
     public let example: (id: Value, reason: String)?
     /// The fields that are newly required.
@@ -30,6 +32,12 @@ public struct SchemaImpact: Sendable {
             let what = isComplete ? "\(scanned)" : "the first \(scanned)"
             let why = example.map { "; \(ExtendedJSON.print($0.id, mode: .relaxed)): \($0.reason)" } ?? ""
             lines.append("\(broken) of \(what) documents of \(name) violate its new schema\(why)")
+        }
+        if refusedBefore > 0 {
+            let what = isComplete ? "\(scanned)" : "the first \(scanned)"
+            lines.append(
+                "\(refusedBefore) of \(what) documents of \(name) violate its present schema, and the new one as well: changes of them are rejected until they are valid"
+            )
         }
         let count = devices.reduce(0) { $0 + $1.count }
         if !newlyRequired.isEmpty, count > 0 {
@@ -64,23 +72,29 @@ extension AppDeployments {
         of schema: DocumentSchema, after old: DocumentSchema?, on namespace: ChangeEvent.Namespace, app: String,
         in store: DocumentStore
     ) async throws -> SchemaImpact {
-        var (scanned, broken) = (0, 0)
+        var (scanned, broken, refusedBefore) = (0, 0, 0)
         var example: (id: Value, reason: String)?
         try await store.collection(namespace.collection, database: namespace.database, app: app).forEach(
             [:], options: FindOptions(limit: Self.schemaScanLimit)
         ) { document in
             scanned += 1
-            if let violation = schema.firstViolation(in: document), old?.firstViolation(in: document) == nil {
-                broken += 1
-                if example == nil { example = (document["_id"] ?? .null, violation.description) }
+            let violations = schema.allViolations(in: document)
+            if violations.isEmpty { return true }
+            let known = old?.allViolations(in: document) ?? []
+            guard let violation = violations.first(where: { violation in !known.contains { violation.isLike($0) } })
+            else {
+                refusedBefore += 1
+                return true
             }
+            broken += 1
+            if example == nil { example = (document["_id"] ?? .null, violation.description) }
             return true
         }
         let former = Set(texts: old?.requiredFields ?? [])
         let added = old == nil ? [] : schema.requiredFields.filter { !former.contains($0) && $0 != "_id" }
         return SchemaImpact(
             namespace: namespace, scanned: scanned, isComplete: scanned < Self.schemaScanLimit, broken: broken,
-            example: example, newlyRequired: added,
+            refusedBefore: refusedBefore, example: example, newlyRequired: added,
             devices: added.isEmpty ? [] : try await store.recentDevices(of: namespace, app: app))
     }
 }
@@ -99,7 +113,20 @@ extension ChangeEvent.Namespace {
     var name: String { "\(database).\(collection)" }
 }
 
+extension DocumentSchema.Violation {
+    /// Whether both are about the same field, or say the same of the document.
+    fileprivate func isLike(_ other: Self) -> Bool {
+        self == other || !path.isEmpty && path.hasSameBytes(as: other.path)
+    }
+}
+
 extension DocumentSchema {
+    /// All that keeps a document from being stored.
+    fileprivate func allViolations(in document: Document) -> [Violation] {
+        guard let first = firstViolation(in: document) else { return [] }
+        return (try? violations(in: .document(document))) ?? [first]
+    }
+
     /// The top-level fields that every document must have.
     var requiredFields: [String] { (source["required"]?.arrayValue ?? []).compactMap(\.stringValue) }
 }
