@@ -56,7 +56,8 @@ extension AppDeployments {
     /// the same time publishes the event, too, which then is run once.
     ///
     /// - Parameter recording: writes a record of the act before it has an effect.
-    /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`, `deadLetterKind`.
+    /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`, `deadLetterKind`; `triggerUnknown` and `triggerState` when the
+    ///   trigger wouldn't run.
     public func replayDeadLetter(
         _ number: Int64, of app: String,
         recording: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
@@ -69,6 +70,7 @@ extension AppDeployments {
                 "dead letter \(number) of \(row.trigger) isn't of a document, and only those can be replayed")
         }
         let change = try ChangeEvent(event)
+        try await requireRun(of: row.trigger, on: change, app: row.app)
         try await client.withTransaction { transaction in
             let begun = try await transaction.query(
                 """
@@ -87,6 +89,27 @@ extension AppDeployments {
         try await send { producer in _ = try await producer.send(DocumentChangesEvent.change(change)) }
         try await client.execute(
             "update partita.trigger_failures set replayed_at = now() where id = $1", [.int(number)])
+    }
+
+    /// - Throws: `DeploymentError` when a trigger of the present version wouldn't run for a change.
+    private func requireRun(of name: String, on change: ChangeEvent, app: String) async throws {
+        guard let trigger = try await deployed(app).definition.trigger(name) else {
+            throw DeploymentError(
+                .triggerUnknown,
+                "the present version of \(app) has no trigger \(name): deploy one that has it, or discard the dead letter"
+            )
+        }
+        let reason =
+            switch trigger.event {
+            case _ where trigger.isDisabled: "is disabled"
+            case .database(let condition) where condition.concerns(change): nil as String?
+            default: "runs for no such change"
+            }
+        guard let reason else { return }
+        throw DeploymentError(
+            .triggerState,
+            "\(name) \(reason) in the present version of \(app): deploy one in which it runs, or discard the dead letter"
+        )
     }
 
     /// Deletes a dead letter.

@@ -18,14 +18,14 @@ extension AppDeployments {
         public let missedEvents: Int64?
     }
 
-    /// The triggers of a deployed app, in the order of its definition.
+    /// The triggers of a deployed app, in the order of its definition, and those that were paused in a former version and aren't in this one.
     /// - Throws: `DeploymentError` with code `appUnknown`.
     public func triggers(of app: String) async throws -> [TriggerState] {
         let deployed = try await deployed(app)
         let failures = try await counts("trigger_failures", of: app, "and replayed_at is null")
         let missed = try await counts("trigger_missed_events", of: app)
         let now = Int64(Date().timeIntervalSince1970 * 1000)
-        return deployed.definition.triggers.map { trigger in
+        let present = deployed.definition.triggers.map { trigger in
             let pause = deployed.pause(of: trigger.name)
             var next: Int64?
             if case .schedule(let schedule) = trigger.event, !trigger.isDisabled, pause == nil {
@@ -38,6 +38,13 @@ extension AppDeployments {
                 function: trigger.functionName, deadLetters: failures[ExactText(trigger.name)] ?? 0, nextRun: next,
                 missedEvents: pause.map { _ in missed[ExactText(trigger.name)] ?? 0 })
         }
+        let gone = deployed.pausedTriggers.filter { deployed.definition.trigger($0.name) == nil }.map { pause in
+            TriggerState(
+                name: pause.name, state: "paused by \(pause.by), not in this version", function: "",
+                deadLetters: failures[ExactText(pause.name)] ?? 0, nextRun: nil,
+                missedEvents: missed[ExactText(pause.name)] ?? 0)
+        }
+        return present + gone
     }
 
     /// How many rows of a table each trigger of an app has. The services create the tables at their first start.
@@ -63,11 +70,21 @@ extension AppDeployments {
 
     /// Resumes a paused trigger: first it runs for what it has missed, in order, unless its configuration says `skip_catchup_events`; of
     /// the moments of a schedule that it missed, for the last one.
-    /// - Throws: `DeploymentError`: `appUnknown`, `triggerUnknown`, `triggerState` when it isn't paused.
+    /// - Throws: `DeploymentError`: `appUnknown`, `triggerUnknown`, `triggerState` when it isn't paused, or can't run for what it has missed
+    ///   because the present version hasn't got it, or disables it.
     public func resumeTrigger(_ name: String, of app: String) async throws {
         let deployed = try await deployed(app)
         // A trigger that a later version doesn't have can still be resumed, which ends its pause.
         if deployed.pause(of: name) == nil { _ = try await trigger(name, of: app) }
+        let present = deployed.definition.trigger(name)
+        if present?.isDisabled ?? true,
+            let missed = try await counts("trigger_missed_events", of: deployed.id)[ExactText(name)], missed > 0
+        {
+            throw DeploymentError(
+                .triggerState,
+                "\(missed) events wait for \(name), which the present version \(present == nil ? "doesn't have" : "disables"): deploy one that runs it, and resume it then; what waits is kept for 31 days"
+            )
+        }
         guard try await registry.resumeTrigger(name, of: app) else {
             throw DeploymentError(.triggerState, "\(name) isn't paused")
         }

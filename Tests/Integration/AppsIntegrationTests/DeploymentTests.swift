@@ -206,6 +206,16 @@ struct DeploymentTests {
             var options = AppDeployments.Options()
             options.mayBreakSchema = true
             #expect(try await world.deployments.deploy(Self.files(type: "int"), options).isNew)
+            // What is refused already, and would be for one more reason.
+            let more = try await #require(throws: DeploymentError.self) {
+                _ = try await world.deployments.deploy(Self.files(type: "int", required: #""place""#))
+            }
+            #expect(more.code == .schemaBreaks && more.message.contains("30 of 30 documents of d.c"), "\(more)")
+            let same = try await world.deployments.deploy(Self.files(type: "long"), dry)
+            #expect(
+                same.refusal == nil
+                    && same.impact.lines.first?.hasPrefix("30 of 30 documents of d.c violate its present") == true,
+                "\(same.impact.lines)")
             // Documents that were invalid before are no reason.
             #expect(
                 try await world.deployments.deploy(
@@ -290,6 +300,18 @@ struct DeploymentTests {
             let functions = try #require(try await world.deployments.difference(byFunction).dataAccess)
             #expect(functions.losses == 3 && functions.failed == 0, "\(functions.lines)")
             #expect(functions.examples.contains { $0.user == "bea" && $0.after == .none })
+            // A function that fails without its secret says nothing about who has access.
+            let bySecret = files(
+                #"{"%%true": {"%function": {"name": "mine", "arguments": []}}}"#, "false",
+                [
+                    "functions/config.json": #"[{"name": "mine", "private": true}]"#,
+                    "functions/mine.js":
+                        "exports = () => { if (context.values.get('s') !== 'x') throw new Error('no'); return true; };",
+                    "values/s.json": #"{"name": "s", "value": "secret", "from_secret": true}"#,
+                ])
+            let untold = try #require(try await world.deployments.difference(bySecret).dataAccess)
+            #expect((untold.untold, untold.losses, untold.failed) == (6, 0, 0), "\(untold.lines)")
+            #expect(untold.lines.first?.contains("of 6 it is unknown") == true)
         }
     }
 
@@ -393,6 +415,51 @@ struct DeploymentTests {
         }
     }
 
+    @Test func `a dead letter stays when the present version has no trigger that would run`() async throws {
+        try await Self.with { world in
+            func deploy(_ collection: String?, isDisabled: Bool = false) async throws {
+                var more = ["functions/config.json": #"[{"name": "f"}]"#, "functions/f.js": "exports = () => 1;"]
+                more["triggers/t.json"] = collection.map {
+                    """
+                    {"name": "t", "type": "DATABASE", "function_name": "f", "disabled": \(isDisabled), "config": {
+                     "service_name": "mongodb-atlas", "database": "d", "collection": "\($0)", "operation_types": ["INSERT"]}}
+                    """
+                }
+                _ = try await world.deployments.deploy(Self.files(more: more))
+            }
+            try await deploy("C")
+            _ = try await world.client.query(
+                """
+                create table partita.trigger_failures (
+                    id bigint, app text, trigger text, event_id text, event text, code text, message text, function text,
+                    line bigint, attempts bigint, failed_at timestamptz default now(), replayed_at timestamptz,
+                    replay_begun_at timestamptz)
+                """)
+            let revision = Revision(epoch: 1, number: 1)
+            let change = ChangeEvent(
+                app: "life", namespace: .init(database: "d", collection: "C"), operationType: .insert, documentKey: 1,
+                partition: Partition(text: "s:p"), revision: revision, incarnation: revision, fullDocument: ["_id": 1],
+                clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)
+            try await world.client.execute(
+                """
+                insert into partita.trigger_failures (id, app, trigger, event_id, event, code, message, attempts)
+                values (7, 'life', 't', 'e', $1, 'c', 'm', 3)
+                """, [.text(ExtendedJSON.print(change.encoded()))])
+            for (collection, isDisabled, code) in [
+                (nil, false, DeploymentError.Code.triggerUnknown), ("Other", false, .triggerState),
+                ("C", true, .triggerState),
+            ] {
+                try await deploy(collection, isDisabled: isDisabled)
+                let refusal = await #expect(throws: DeploymentError.self) {
+                    try await world.deployments.replayDeadLetter(7, of: "life")
+                }
+                #expect(refusal?.code == code, "\(String(describing: refusal))")
+                #expect(
+                    try await world.deployments.deadLetters(of: "life", trigger: nil, after: 0, limit: 9).count == 1)
+            }
+        }
+    }
+
     @Test func `a trigger's state has its next run, or what it misses during a pause`() async throws {
         try await Self.with { world in
             let trigger = #""function_name": "f", "config""#
@@ -424,6 +491,16 @@ struct DeploymentTests {
             let paused = try await states()
             #expect(paused["u"]?.missedEvents == 2 && paused["s"]?.missedEvents == 0)
             #expect(paused["s"]?.nextRun == nil)
+
+            // A version without the trigger: what waits for it is still shown, and isn't dropped.
+            _ = try await world.deployments.deploy(Self.files())
+            let gone = try #require(try await states()["u"])
+            #expect(gone.missedEvents == 2 && gone.state.contains("not in this version"))
+            let refusal = await #expect(throws: DeploymentError.self) {
+                try await world.deployments.resumeTrigger("u", of: "life")
+            }
+            #expect(refusal?.code == .triggerState && refusal?.message.contains("2 events wait for u") == true)
+            #expect(try await states()["u"]?.missedEvents == 2)
         }
     }
 }
