@@ -154,7 +154,10 @@ public final class AppDirectory: Service {
                         metadata: ["app": "\(id)", "secret": "\(name)"])
                 }
                 // New secrets and pauses don't change the definition.
-                if app.version == present?.version { continue }
+                if let present, app.version == present.version {
+                    if app.secretsVersion != present.secretsVersion { await tell(.secretsChanged(app)) }
+                    continue
+                }
                 logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
                 await tell(.deployed(app))
             } catch let error as AppRegistryError {

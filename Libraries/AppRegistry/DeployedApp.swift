@@ -45,12 +45,14 @@ extension DeployedApp {
 public enum AppChange: Sendable {
     /// It was loaded by this process for the first time, or in a new version.
     case deployed(DeployedApp)
+    /// It has other secrets than before; its version is the same.
+    case secretsChanged(DeployedApp)
     /// It was removed.
     case removed(app: String)
 
     public var app: String {
         switch self {
-        case .deployed(let app): app.id
+        case .deployed(let app), .secretsChanged(let app): app.id
         case .removed(let app): app
         }
     }

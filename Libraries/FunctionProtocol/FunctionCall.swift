@@ -28,11 +28,14 @@ public struct FunctionCall: Sendable {
     public var givesResponse: Bool
     /// The time from the call's start, in seconds, for which timers that it has left behind may run after it was answered; `nil`: none do.
     public var lingerLimit: Double?
+    /// Whether the host tells when the run reads the clock.
+    public var watchesClock: Bool
 
     public init(
         id: Int64, function: String, arguments: FunctionArguments, context: String, cpuLimit: Double,
         sharedLimit: Double? = nil, turn: ExactText = "", seed: Int64? = nil, now: Int64? = nil,
-        givesResponse: Bool = false, lingerLimit: Double? = nil
+        givesResponse: Bool = false, lingerLimit: Double? = nil,
+        watchesClock: Bool = false
     ) {
         self.id = id
         self.function = function
@@ -45,6 +48,7 @@ public struct FunctionCall: Sendable {
         self.now = now
         self.givesResponse = givesResponse
         self.lingerLimit = lingerLimit
+        self.watchesClock = watchesClock
     }
 }
 

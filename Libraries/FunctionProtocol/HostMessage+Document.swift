@@ -23,6 +23,7 @@ extension HostRequest {
             if call.arguments.isPlain { document["plain"] = true }
             if call.givesResponse { document["response"] = true }
             document["lingerLimit"] = call.lingerLimit.map { .double($0) }
+            if call.watchesClock { document["watchesClock"] = true }
             return document
         case .answer(let call, let ordinal, .success(let value)):
             return [
@@ -58,7 +59,8 @@ extension HostRequest {
                     sharedLimit: document["sharedLimit"]?.doubleValue,
                     turn: ExactText(document["turn"]?.stringValue ?? ""), seed: document["seed"]?.int64Value,
                     now: document["now"]?.int64Value, givesResponse: document["response"]?.boolValue ?? false,
-                    lingerLimit: document["lingerLimit"]?.doubleValue))
+                    lingerLimit: document["lingerLimit"]?.doubleValue,
+                    watchesClock: document["watchesClock"]?.boolValue ?? false))
         case "answer":
             let call = try document.integer("call"), ordinal = try document.integer("ordinal")
             if let error = document["error"]?.documentValue {
@@ -113,6 +115,7 @@ extension HostReply {
             document["function"] = line.function.map { .string($0) }
             document["line"] = line.line.map { .int64(Int64($0)) }
             return document
+        case .clockRead(let call): return ["type": .string("clockRead"), "call": .int64(call)]
         case .done(let call, let result, let cpuTime, let memory):
             return Self.document("done", call, result, cpuTime, memory)
         case .answered(let call, let result, let cpuTime, let memory):
@@ -163,6 +166,7 @@ extension HostReply {
                 ConsoleLine(
                     level: try document.text("level"), message: try document.text("message"),
                     function: document["function"]?.stringValue, line: document["line"]?.intValue))
+        case "clockRead": self = .clockRead(call: try document.integer("call"))
         case "done":
             self = .done(
                 call: try document.integer("call"), Self.result(document),

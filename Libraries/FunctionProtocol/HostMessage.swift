@@ -19,6 +19,8 @@ public enum HostReply: Sendable {
     case ready
     case effect(call: Int64, FunctionEffect)
     case log(call: Int64, ConsoleLine)
+    /// A run that watches for it has read the clock; once at most.
+    case clockRead(call: Int64)
     /// The end of a call, with its CPU time in seconds and the host's resident memory in bytes. A host of which a call was ended by a
     /// limit ends itself once its other calls have ended.
     case done(call: Int64, Result<Value, FunctionFailure>, cpuTime: Double, memory: Int64)

@@ -16,7 +16,7 @@ public final class GrantBook: Service {
     /// revocation comes an answer that is due when the follower has stopped.
     public typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
-    private let standing: GatheredReads<GrantHolder, Grant>
+    private let standing: GatheredReads<GrantHolder, PresentGrant>
     private let producer: EventProducer
     private let instance: String
     private let lease: GrantLease?
@@ -104,9 +104,11 @@ public final class GrantBook: Service {
         }
     }
 
-    /// The grant that applies now; `nil` if there is none.
-    public func current(app: String, user: String, partition: Partition) async throws -> Grant? {
-        try await standing.value(of: GrantHolder(app: app, user: user, partition: partition))
+    /// The grant with access that applies now and was decided with the app's present rules; `nil` if there is none.
+    private func current(app: String, user: String, partition: Partition) async throws -> Grant? {
+        let present = try await standing.value(of: GrantHolder(app: app, user: user, partition: partition))
+        guard let present, !present.isOutdated, present.grant.access != .none else { return nil }
+        return present.grant
     }
 
     /// Runs until graceful shutdown, and returns when what is being sent has been acknowledged.
@@ -131,7 +133,7 @@ public final class GrantBook: Service {
                 requester: instance, time: WallClock.system.now()))
     }
 
-    /// The grant; permissions is asked if there is none.
+    /// The grant; permissions is asked if there is none, or one of former rules.
     /// - Parameters:
     ///   - claims: the user's claims in the access token.
     ///   - device: the device on whose behalf permissions is asked.
@@ -143,9 +145,7 @@ public final class GrantBook: Service {
         app: String, user: String, device: String, partition: Partition, claims: Document,
         answers: OnDemandTail<GrantsEvent>? = nil
     ) async throws -> Grant? {
-        if let grant = try await current(app: app, user: user, partition: partition), grant.access != .none {
-            return grant
-        }
+        if let grant = try await current(app: app, user: user, partition: partition) { return grant }
         let askers = QuestionBudget.Askers(app: app, user: user, device: device)
         try budget.withLock { try $0.begin(askers, now: ContinuousClock.now) }
         defer { budget.withLock { $0.end(askers) } }
@@ -174,9 +174,7 @@ public final class GrantBook: Service {
             guard let answer = await iterator.next(), let grant = answer else { continue }
             if grant.access == .none { return grant }
             // The topic may bring one late that was replaced long ago, also behind its revocation.
-            if let standing = try await current(app: app, user: user, partition: partition), standing.access != .none {
-                return standing
-            }
+            if let standing = try await current(app: app, user: user, partition: partition) { return standing }
         }
         Self.unansweredQuestions.increment()
         return nil

@@ -3,6 +3,13 @@ import EventTopics
 import Postgres
 import SyncEngine
 
+/// The grant that applies to a user in a partition.
+struct PresentGrant: Sendable {
+    let grant: Grant
+    /// Whether the app has other rules, or other secrets, than those that it was decided with.
+    let isOutdated: Bool
+}
+
 /// A user and a partition.
 struct GrantHolder: Hashable, Sendable {
     @ExactText private(set) var app: String
@@ -10,10 +17,15 @@ struct GrantHolder: Hashable, Sendable {
     let partition: Partition
 
     /// The grants that apply now, in one round trip; who has none is missing.
-    static func grants(of holders: [GrantHolder], from client: PostgresClient) async throws -> [GrantHolder: Grant] {
+    static func grants(of holders: [GrantHolder], from client: PostgresClient) async throws -> [GrantHolder:
+        PresentGrant]
+    {
         let rows = try await client.query(
             """
-            select w.place, g.user_id, g.access, g.epoch, g.version, (extract(epoch from g.expires_at) * 1000)::bigint
+            select w.place, g.user_id, g.access, g.epoch, g.version, (extract(epoch from g.expires_at) * 1000)::bigint,
+                exists (
+                    select from partita.apps a
+                    where a.id = w.app and not a.is_removed and (g.rules <> a.version or g.secrets <> a.secrets_version))
             from unnest($1::text[], $2::text[], $3::text[]) with ordinality w(app, partition, user_id, place)
             cross join lateral partita.standing_grant(w.app, w.partition, w.user_id) g
             """,
@@ -21,15 +33,16 @@ struct GrantHolder: Hashable, Sendable {
                 .textArray(holders.map(\.app)), .textArray(holders.map(\.partition.text)),
                 .textArray(holders.map(\.user)),
             ])
-        var grants: [GrantHolder: Grant] = [:]
+        var grants: [GrantHolder: PresentGrant] = [:]
         for row in rows {
-            let (place, user, access, epoch, version, expires) =
-                try row.decode((Int, String, String, Int32, Int64, Int64?).self)
+            let (place, user, access, epoch, version, expires, isOutdated) =
+                try row.decode((Int, String, String, Int32, Int64, Int64?, Bool).self)
             let holder = holders[place - 1]
-            grants[holder] = Grant(
+            let grant = Grant(
                 app: holder.app, user: user, partition: holder.partition,
                 access: Grant.Access(rawValue: access) ?? .none,
                 version: Revision(epoch: epoch, number: version), reason: "", expires: expires, time: 0)
+            grants[holder] = PresentGrant(grant: grant, isOutdated: isOutdated)
         }
         return grants
     }

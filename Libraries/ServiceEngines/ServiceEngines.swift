@@ -103,6 +103,7 @@ public final class ServiceEngines: Sendable {
         apps.onChange { [store] change in
             switch change {
             case .deployed(let app): store.define(AppStorage(app.definition))
+            case .secretsChanged: break
             case .removed(let app): store.undefine(app: app)
             }
         }

@@ -13,6 +13,7 @@ public enum StoreSQL {
             (3, "null_partition", PackageResources._003_null_partition_sql),
             (4, "schema_versions", PackageResources._004_schema_versions_sql),
             (5, "trigger_chains", PackageResources._005_trigger_chains_sql),
+            (6, "grant_rules", PackageResources._006_grant_rules_sql),
         ],
         // A function in the language SQL must be created after the functions that it calls.
         functions: [

@@ -24,7 +24,7 @@ public struct PartitionRules: Sendable {
     public struct Observer: Sendable {
         /// Called before a function reads documents; what it throws, the function gets as an error.
         public var reads: @Sendable (DocumentCall) throws -> Void
-        /// Called when a function uses something whose changes can't be followed.
+        /// Called when a function uses something whose changes can't be followed: the clock, or a service.
         public var untracked: @Sendable () -> Void
         /// Called when the document store was unavailable to a function.
         public var outage: @Sendable () -> Void

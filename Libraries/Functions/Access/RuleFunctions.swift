@@ -36,7 +36,7 @@ public struct RuleFunctions: Sendable {
     /// - Throws: `FunctionFailure`; `DocumentStoreError` when the store is unavailable.
     func run(
         _ name: String, _ arguments: [Value], of app: AppDefinition, version: Int64, user: RuleUser,
-        observer: PartitionRules.Observer = .init()
+        observer: PartitionRules.Observer? = nil
     ) async throws -> Value {
         let documents = DocumentEffects(
             store: store, app: app.id, definition: app,
@@ -44,21 +44,22 @@ public struct RuleFunctions: Sendable {
                 guard !call.isWrite else {
                     throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
                 }
-                try observer.reads(call)
+                try observer?.reads(call)
             })
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(app, version: version), user: user.id, function: name, arguments: arguments,
             context: FunctionContext(app: app, user: user, isSystem: true).document, limits: limits,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: app) else {
-                    observer.untracked()
+                    observer?.untracked()
                     return .failure(EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
                 }
                 let result = await documents.perform(effect)
                 // A failure without a code isn't an answer of the store: the store is unavailable.
-                if case .failure(let failure) = result, failure.code == nil { observer.outage() }
+                if case .failure(let failure) = result, failure.code == nil { observer?.outage() }
                 return result
             },
+            readsClock: observer?.untracked,
             log: { [logs] in logs?.add(.init($0, app: app.id, function: name)) })
         let result: Result<Value, any Error>
         do {
@@ -69,7 +70,7 @@ public struct RuleFunctions: Sendable {
         await documents.finish()  // ends a transaction that the rule left open
         if let outage = await documents.outage { throw outage }
         if case .failure(let failure as FunctionFailure) = result { logs?.add(failure, app: app.id, function: name) }
-        observer.called(name, arguments, result)
+        observer?.called(name, arguments, result)
         return try result.get()
     }
 }

@@ -29,6 +29,7 @@ extension FunctionHost {
         case .log(let number, let line):
             calls[number]?.isUntouched = false
             calls[number]?.invocation.log(line)
+        case .clockRead(let number): calls[number]?.invocation.readsClock?()
         case .checked(let failure):
             checking?.resume(returning: failure)
             checking = nil

@@ -33,6 +33,8 @@ public struct FunctionInvocation: Sendable {
     /// Called when nothing of the run needs `perform` any more; perhaps more than once. With it, timers that the function has left behind may run
     /// after the call was answered, until its time limit. `nil`: such timers don't run, and the caller knows the end by the answer.
     public var finish: (@Sendable () async -> Void)?
+    /// Called when the run reads the clock for the first time; `nil`: nobody wants to know.
+    public var readsClock: (@Sendable () -> Void)?
     /// Takes a line of the function's console.
     public var log: @Sendable (ConsoleLine) -> Void
 
@@ -47,7 +49,7 @@ public struct FunctionInvocation: Sendable {
         limits: Limits = Limits(), needsOwnHost: Bool = false, givesResponse: Bool = false,
         seed: Int64? = nil, now: Int64? = nil,
         perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
-        finish: (@Sendable () async -> Void)? = nil,
+        finish: (@Sendable () async -> Void)? = nil, readsClock: (@Sendable () -> Void)? = nil,
         log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
     ) {
         self.bundle = bundle
@@ -56,11 +58,13 @@ public struct FunctionInvocation: Sendable {
         call = FunctionCall(
             id: 1, function: function, arguments: FunctionArguments(arguments),
             context: ExtendedJSON.print(context, mode: .exact), cpuLimit: limits.cpu,
-            turn: ExactText(self.share + "/" + (user ?? "")), seed: seed, now: now, givesResponse: givesResponse)
+            turn: ExactText(self.share + "/" + (user ?? "")), seed: seed, now: now, givesResponse: givesResponse,
+            watchesClock: readsClock != nil)
         self.limits = limits
         self.needsOwnHost = needsOwnHost
         self.perform = perform
         self.finish = finish
+        self.readsClock = readsClock
         self.log = log
     }
 }

@@ -96,7 +96,9 @@ final class FunctionRun {
     }
 
     func start() {
-        let kind = (call.arguments.isPlain ? "plain " : "") + (call.givesResponse ? "response" : "")
+        let kind =
+            (call.arguments.isPlain ? "plain " : "") + (call.givesResponse ? "response " : "")
+            + (call.watchesClock ? "clock" : "")
         step(
             "run",
             [
@@ -192,6 +194,8 @@ final class FunctionRun {
         case "log": log(arguments)
         case "done": done(arguments)
         case "failed": failed(arguments)
+        case "clockRead":
+            do { try connection?.send(.clockRead(call: call.id)) } catch { fail(.hostLost, "\(error)") }
         case "setTimer": setTimer(arguments)
         case "clearTimer": clearTimer(arguments.first ?? "")
         case "randomKey": return arguments.first.flatMap { Int64($0) }.flatMap { randomKey($0) }

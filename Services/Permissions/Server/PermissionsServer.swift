@@ -60,8 +60,11 @@ public enum PermissionsServer {
         let rules = RuleFollower(
             decider: decider, grants: GrantTable(client: engines.postgres), apps: engines.apps, logger: logger)
         engines.apps.onChange { change in
-            // New rules may give other answers.
-            if case .deployed(let app) = change { rules.follow(app.id) }
+            // New rules may give other answers, and functions of rules read secrets.
+            switch change {
+            case .deployed(let app), .secretsChanged(let app): rules.follow(app.id)
+            case .removed: break
+            }
         }
         let consumers = ServiceGroup(
             services: [
@@ -70,7 +73,8 @@ public enum PermissionsServer {
                     handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
                 EventConsumer(
                     pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
-                    handler: RequestsHandler(decider: decider, clock: engines.clock), logger: logger),
+                    handler: RequestsHandler(decider: decider, apps: engines.apps, clock: engines.clock), logger: logger
+                ),
                 ChangeConsumer(
                     pool: engines.pool, name: Self.changes, kafka: engines.kafka, postgres: engines.postgres,
                     source: ChangeHistory(client: engines.postgres, epoch: engines.epoch),

@@ -99,8 +99,12 @@ public enum SyncGatewayServer {
             try sessions.admitRealm($0, hub: realm)
         }
         let realmDeployments = RealmDeployments(hub: realm)
-        engines.apps.onChange { change in
-            if case .deployed(let app) = change { realmDeployments.follow(app.id) }
+        engines.apps.onChange { [weak sessions] change in
+            switch change {
+            case .deployed(let app): realmDeployments.follow(app.id)
+            case .secretsChanged: break
+            case .removed(let app): sessions?.appRemoved(app)
+            }
         }
         let realmRetention = RealmRetention(
             hub: realm, tables: RealmTables(client: engines.postgres),

@@ -51,7 +51,7 @@ struct SharedHostTests {
                 case .effect(let call, let effect): open.append((call, effect))
                 case .log(let call, let line): lines[try #require(numbers[call]), default: []].append(line.message)
                 case .done(let call, let result, _, _): results[try #require(numbers[call])] = try result.get()
-                case .ready, .checked, .answered, .ended: Issue.record("unexpected")
+                case .ready, .checked, .answered, .ended, .clockRead: Issue.record("unexpected")
                 }
                 if !open.isEmpty { break }
             }

@@ -16,6 +16,8 @@ final class TestHost {
     private(set) var logs: [String] = []
     private(set) var lines: [ConsoleLine] = []
     private(set) var effects: [FunctionEffect] = []
+    /// How often calls have told that they read the clock.
+    private(set) var clockReadings = 0
 
     /// - Parameter variables: added to the environment: `JSC_…` are options of the engine.
     init(
@@ -47,12 +49,12 @@ final class TestHost {
     func call(
         _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
         seed: Int64? = nil,
-        now: Int64? = nil, givesResponse: Bool = false, lingerLimit: Double? = nil,
+        now: Int64? = nil, givesResponse: Bool = false, lingerLimit: Double? = nil, watchesClock: Bool = false,
         answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
     ) throws -> Result<Value, FunctionFailure> {
         _ = try begin(
             function, arguments, context: context, cpuLimit: cpuLimit, seed: seed, now: now,
-            givesResponse: givesResponse, lingerLimit: lingerLimit)
+            givesResponse: givesResponse, lingerLimit: lingerLimit, watchesClock: watchesClock)
         while true {
             switch try next() {
             case .done(_, let result, _, _), .answered(_, let result, _, _): return result
@@ -84,6 +86,7 @@ final class TestHost {
         case .effect(let call, let effect):
             effects.append(effect)
             try send(.answer(call: call, ordinal: effect.ordinal, answer(effect)))
+        case .clockRead: clockReadings += 1
         case .ready, .checked, .done, .answered, .ended: throw FunctionProtocolError(message: "unexpected: \(reply)")
         }
     }
@@ -93,7 +96,7 @@ final class TestHost {
     func begin(
         _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
         turn: String = "", seed: Int64? = nil, now: Int64? = nil, givesResponse: Bool = false,
-        lingerLimit: Double? = nil
+        lingerLimit: Double? = nil, watchesClock: Bool = false
     ) throws -> Int64 {
         lastCall += 1
         try send(
@@ -101,8 +104,8 @@ final class TestHost {
                 FunctionCall(
                     id: lastCall, function: function, arguments: FunctionArguments(arguments),
                     context: ExtendedJSON.print(context, mode: .exact), cpuLimit: cpuLimit,
-                    turn: ExactText(turn), seed: seed, now: now, givesResponse: givesResponse, lingerLimit: lingerLimit)
-            ))
+                    turn: ExactText(turn), seed: seed, now: now, givesResponse: givesResponse, lingerLimit: lingerLimit,
+                    watchesClock: watchesClock)))
         return lastCall
     }
 

@@ -74,7 +74,7 @@ import Testing
         try await eventually("all answers follow the new rules", within: .seconds(20)) {
             try await fixture.postgres.query(
                 """
-                select from partita.grant_subjects
+                select from partita.grants
                 where app = $1 and user_id like 'ruled-%' and rules is distinct from $2
                 """, [.text(PermissionsFixture.app), .int(version)]
             ).isEmpty
@@ -89,5 +89,41 @@ import Testing
         // An answer that was confirmed is still followed.
         try await fixture.members.updateOne(["_id": "ruled-3"], ["$set": ["rooms": []]])
         _ = try await fixture.grant(.none, of: "ruled-3", "ruled-hall")
+    }
+
+    @Test func `another secret, and the time, end what a rule has allowed because of them`() async throws {
+        let fixture = try await PermissionsFixture.own()
+        func set(_ secret: String) async throws {
+            try await fixture.postgres.execute(
+                """
+                insert into partita.app_secrets (app, name, value) values ($1, 'guest', $2)
+                on conflict (app, name) do update set value = excluded.value
+                """, [.text(PermissionsFixture.app), .text(secret)])
+            try await fixture.postgres.execute(
+                "update partita.apps set secrets_version = secrets_version + 1 where id = $1",
+                [.text(PermissionsFixture.app)])
+        }
+        try await set("ann")
+        let end = WallClock.system.now() + 12_000
+        _ = try await fixture.deploy(
+            function: "mayWrite",
+            as: """
+                exports = (partition) => {
+                    if (partition === "guests") { return context.user.id === context.values.get("guest"); }
+                    return partition === "until" && new Date() < new Date(\(end));
+                };
+                """, adding: ["values/guest.json": #"{"name": "guest", "value": "guest", "from_secret": true}"#])
+        try await fixture.ask("ann", "guests")
+        let guest = try await fixture.grant(.write, of: "ann", "guests")
+        #expect(guest.expires == nil)
+        try await set("ben")
+        _ = try await fixture.grant(.none, of: "ann", "guests")
+
+        try await fixture.ask("ann", "until")
+        let grant = try await fixture.grant(.write, of: "ann", "until")
+        #expect(try #require(grant.expires) < WallClock.system.now() + 6000)
+        try await eventually("the time is over") { WallClock.system.now() > end }
+        try await fixture.ask("ann", "until")
+        _ = try await fixture.grant(.none, of: "ann", "until")
     }
 }

@@ -112,9 +112,12 @@ final class PermissionsFixture: Sendable {
 
     /// Deploys the app with another text of a function.
     /// - Returns: the version.
-    func deploy(function name: String, as text: String) async throws -> Int64 {
+    func deploy(
+        function name: String, as text: String, adding more: [String: String] = [:]
+    ) async throws -> Int64 {
         var files = Self.files
         files.texts["functions/\(name).js"] = text
+        for (file, text) in more { files.texts[file] = text }
         return try await registry.deploy(try AppDefinition(files: files)).app.version
     }
 

@@ -18,7 +18,20 @@ function seedRandom(seed) {
 // ends.
 function freezeClock(start) {
   let readings = 0;
-  const now = () => start + Math.floor(readings++ / 1000), RealDate = Date;
+  setClock(() => start + Math.floor(readings++ / 1000));
+}
+// Tells the host when the run reads the clock for the first time.
+function watchClock() {
+  const { now } = Date;
+  let isRead = false;
+  setClock(() => {
+    if (!isRead) host("clockRead");
+    isRead = true;
+    return now();
+  });
+}
+function setClock(now) {
+  const RealDate = Date;
   globalThis.Date = new Proxy(RealDate, {
     construct: (target, args, self) => Reflect.construct(target, args.length ? args : [now()], self === globalThis.Date ? target : self),
     apply: () => new RealDate(now()).toString(),
@@ -27,13 +40,15 @@ function freezeClock(start) {
 }
 // - textOfArguments: Extended JSON, or JSON if `kind` has "plain".
 // - seed, now: of a run that must be repeatable; otherwise empty.
-// - kind: has "response" for a function that gets an object for its response as the last argument.
+// - kind: has "response" for a function that gets an object for its response as the last argument, and "clock" if the host wants to know
+//   whether the run reads the clock.
 function begin(textOfArguments, kind, seed, now) {
   if (seed !== "") {
     isRepeatable = true;
     seedRandom(seed);
   }
   if (now !== "") freezeClock(Number(now));
+  if (kind.includes("clock")) watchClock();
   let args = JSON.parse(textOfArguments);
   if (!kind.includes("plain")) args = fromEJSON(args);
   const response = kind.includes("response") ? new (responses().Response)() : undefined;

@@ -1,3 +1,4 @@
+import AppRegistry
 import DocumentModel
 import EventStream
 import EventTopics
@@ -6,6 +7,7 @@ import EventTopics
 /// gateway has asked again by then.
 struct RequestsHandler: EventHandler {
     let decider: Decider
+    let apps: AppDirectory
     let clock: WallClock
     private static let patience: Int64 = 30_000
 
@@ -21,6 +23,8 @@ struct RequestsHandler: EventHandler {
             let request = event.payload
             latest[Subject(app: request.app, user: request.user, partition: request.partition)] = request
         }
+        // Who asks because of a deployment must not get the former version's answer again.
+        if !latest.isEmpty { try await apps.refresh() }
         for (subject, request) in latest { try await decider.decide(subject, claims: request.claims) }
     }
 

@@ -129,14 +129,14 @@ struct Decider: Sendable {
             return Verdict(access: .none, reason: "the app is not deployed", dependencies: [])
         }
         if try await grants.isShutOut(subject) {
-            return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [], rules: app.version)
+            return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [], rules: AppliedRules(app))
         }
         var losses = 0
         var waits = 0
         while true {
             do {
                 var verdict = try await evaluator.verdict(on: subject, claims: claims, app: app)
-                verdict.rules = app.version
+                verdict.rules = AppliedRules(app)
                 return verdict
             } catch let failure where !Self.mayPass(failure) {
                 // One host may be lost for another reason; a rule that crashes each host is at fault.
@@ -157,7 +157,7 @@ struct Decider: Sendable {
                 PermissionsMetrics.ruleFailures.increment()
                 return Verdict(
                     access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true,
-                    rules: app.version)
+                    rules: AppliedRules(app))
             }
         }
     }
@@ -165,7 +165,7 @@ struct Decider: Sendable {
     /// Revokes the existing grant, or denies a question that waits for a first answer.
     private func revoke(_ subject: Subject, reason: String) async throws {
         let verdict = Verdict(
-            access: .none, reason: reason, dependencies: [], rules: apps.app(subject.app)?.version)
+            access: .none, reason: reason, dependencies: [], rules: apps.app(subject.app).map(AppliedRules.init))
         while true {
             if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) {
                 return relay.publish(grant)

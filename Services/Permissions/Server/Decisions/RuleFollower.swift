@@ -4,8 +4,8 @@ import EventLoop
 import Lifecycle
 import Logging
 
-/// Keeps the answers of an app up to date with its rules: answers of another version are decided again, in the background, until
-/// none is left. After a start there are none unless something was deployed meanwhile, so a start is as fast with many grants as
+/// Keeps the answers of an app up to date with its rules and its secrets: answers of other versions are decided again, in the background,
+/// until none is left. After a start there are none unless something was deployed meanwhile, so a start is as fast with many grants as
 /// with few.
 final class RuleFollower: Service {
     private let decider: Decider
@@ -23,8 +23,9 @@ final class RuleFollower: Service {
     private let state = Locked(State())
 
     private static let page = 500
-    /// Answers that are decided at the same time: few, since users who ask now wait for the same function hosts.
-    private static let concurrency = 4
+    /// Answers that are decided at the same time: many, since functions of rules mostly wait, and until then the former answers hold. Users
+    /// who ask meanwhile have their own turns at the function hosts.
+    private static let concurrency = 32
 
     init(decider: Decider, grants: GrantTable, apps: AppDirectory, logger: Logger) {
         self.decider = decider
@@ -34,7 +35,7 @@ final class RuleFollower: Service {
         (deployed, input) = AsyncStream.makeStream()
     }
 
-    /// Called when an app has a version that this process didn't know.
+    /// Called when an app has a version, or secrets, that this process didn't know.
     func follow(_ app: String) { input.yield(app) }
 
     /// Works until graceful shutdown or cancellation.
@@ -78,13 +79,13 @@ final class RuleFollower: Service {
 
     /// - Returns: whether all answers are up to date with the rules now.
     private func decideOnce(_ app: String) async -> Bool {
-        guard let version = apps.app(app)?.version else { return true }
+        guard let rules = apps.app(app).map(AppliedRules.init) else { return true }
         var decided = 0
         var failed = 0
         do {
             var last: Subject?
             while true {
-                let page = try await grants.subjects(app: app, otherThan: version, after: last, limit: Self.page)
+                let page = try await grants.subjects(app: app, otherThan: rules, after: last, limit: Self.page)
                 failed += await failures(of: page)
                 decided += page.count
                 guard page.count == Self.page, let end = page.last else { break }

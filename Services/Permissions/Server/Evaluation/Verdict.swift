@@ -1,3 +1,4 @@
+import AppRegistry
 import EventTopics
 
 /// The result of the app's rules for a subject, and what it depends on.
@@ -9,6 +10,14 @@ struct Verdict: Sendable {
     /// Whether the answer depended on something that can't be watched, such as an HTTP request or the current time: it
     /// is valid for seconds only.
     var isUntracked = false
-    /// The version of the app whose rules were applied; `nil` when the app isn't deployed.
-    var rules: Int64?
+    /// The rules that were applied; `nil` when the app isn't deployed.
+    var rules: AppliedRules?
+}
+
+/// The rules of an app, as they were applied: its version, and that of the secrets which functions of rules read.
+struct AppliedRules: Sendable {
+    let version: Int64
+    let secrets: Int64
+
+    init(_ app: DeployedApp) { (version, secrets) = (app.version, app.secretsVersion) }
 }

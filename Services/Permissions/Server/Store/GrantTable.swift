@@ -37,17 +37,17 @@ struct GrantTable: Sendable {
             let rows = try await transaction.query(
                 """
                 with before as (select access from partita.grants where app = $1 and partition = $2 and user_id = $3)
-                insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at)
+                insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at, rules, secrets)
                 select $1, $2, $3, case when is_shut_out then 'none' else $4 end, partita.current_epoch(),
                     nextval('partita.grant_versions'),
                     to_json(case when is_shut_out then '\(Self.shutOutReason)' else $5::text end),
-                    case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end
+                    case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end, $8::bigint, $9::bigint
                 from (select exists (select from partita.shut_out_users where app = $1 and user_id = $3) as is_shut_out) users
                 where not ($7 and is_shut_out)
                 on conflict (app, partition, user_id) do update set
                     access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
                     version = case when g.epoch = excluded.epoch then greatest(g.version + 1, excluded.version) else excluded.version end,
-                    expires_at = excluded.expires_at
+                    expires_at = excluded.expires_at, rules = excluded.rules, secrets = excluded.secrets
                 where not $7
                 returning access, epoch, version, reason #>> '{}' as reason,
                     (extract(epoch from expires_at) * 1000)::bigint as expires,
@@ -55,12 +55,13 @@ struct GrantTable: Sendable {
                 """,
                 pair + [
                     .text(verdict.access.rawValue), .legible(verdict.reason), .bool(verdict.isUntracked),
-                    .bool(basis.isNothing),
+                    .bool(basis.isNothing), PostgresValue(verdict.rules?.version),
+                    PostgresValue(verdict.rules?.secrets),
                 ])
             guard let row = rows.first else { return nil }
             let grant = try Self.grant(row, of: subject)
             if grant.isFence { try await FenceTable.add(grant, in: transaction) }
-            _ = try await transaction.query(Self.decided, pair + [PostgresValue(verdict.rules)])
+            _ = try await transaction.query(Self.decided, pair)
             _ = try await transaction.query(
                 "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
                 pair)
@@ -68,11 +69,9 @@ struct GrantTable: Sendable {
         }
     }
 
-    /// Records with which version of the rules a pair's answer was decided.
-    private static let decided = """
-        update partita.grant_subjects set is_decided = true, rules = coalesce($4, rules)
-        where app = $1 and partition = $2 and user_id = $3
-        """
+    /// Records that a pair's question was answered.
+    private static let decided =
+        "update partita.grant_subjects set is_decided = true where app = $1 and partition = $2 and user_id = $3"
 
     /// Commits a decision that equals the current grant: the grant gets a new version, so that a concurrent decision on older
     /// documents is discarded, and nothing is published, since nothing changes for gateways and devices.
@@ -85,13 +84,18 @@ struct GrantTable: Sendable {
             let count = try await transaction.execute(
                 """
                 update partita.grants g
-                set version = greatest(version + 1, nextval('partita.grant_versions')), decided_at = clock_timestamp()
+                set version = greatest(version + 1, nextval('partita.grant_versions')), decided_at = clock_timestamp(),
+                    rules = $6, secrets = $7
                 where app = $1 and partition = $2 and user_id = $3 and epoch::bigint = $4::bigint and version = $5
                     and epoch = partita.current_epoch() and not exists (
                         select from partita.shut_out_users u where u.app = g.app and u.user_id = g.user_id)
-                """, pair + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
+                """,
+                pair + [
+                    .int(Int64(grant.version.epoch)), .int(grant.version.number), PostgresValue(verdict.rules?.version),
+                    PostgresValue(verdict.rules?.secrets),
+                ])
             guard count > 0 else { return false }
-            _ = try await transaction.query(Self.decided, pair + [PostgresValue(verdict.rules)])
+            _ = try await transaction.query(Self.decided, pair)
             return true
         }
     }
@@ -214,23 +218,25 @@ struct GrantTable: Sendable {
         return try Self.subjects(rows, of: app)
     }
 
-    /// The subjects whose answer was decided with another version of the app's rules, or before a restore, after which the topic
+    /// The subjects without an answer, and those whose answer was decided with other rules of the app, or before a restore, after which the topic
     /// may have answers that the database doesn't have. The order is stable.
     /// - Parameters:
     ///   - subject: The subject after which to start; `nil` for the first page.
     ///   - limit: The largest number of subjects; fewer means that there are no more.
-    func subjects(app: String, otherThan rules: Int64, after subject: Subject?, limit: Int) async throws -> [Subject] {
+    func subjects(
+        app: String, otherThan rules: AppliedRules, after subject: Subject?, limit: Int
+    ) async throws -> [Subject] {
         let rows = try await client.query(
             """
             select s.user_id, s.partition from partita.grant_subjects s
             left join partita.grants g on (g.app, g.partition, g.user_id) = (s.app, s.partition, s.user_id)
             where s.app = $1 and (s.partition, s.user_id) > ($3, $4)
-                and (s.rules is distinct from $2 or g.epoch <> (select partita.current_epoch()))
+                and (g.rules is distinct from $2 or g.secrets is distinct from $6 or g.epoch <> (select partita.current_epoch()))
             order by s.partition, s.user_id limit $5
             """,
             [
-                .text(app), .int(rules), .text(subject?.partition.text ?? ""), .text(subject?.user ?? ""),
-                .int(Int64(limit)),
+                .text(app), .int(rules.version), .text(subject?.partition.text ?? ""), .text(subject?.user ?? ""),
+                .int(Int64(limit)), .int(rules.secrets),
             ])
         return try Self.subjects(rows, of: app)
     }

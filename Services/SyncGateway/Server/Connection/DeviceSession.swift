@@ -137,7 +137,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
             return fail(.init(code: .unsupportedProtocol, message: "this gateway speaks \(SyncProtocolVersion.name)"))
         }
         guard context.apps.app(app) != nil else {
-            return fail(.init(code: .unknownApp, message: "no app \(app) is deployed"))
+            return refuseApp()
         }
         guard let claims = verify(hello.token) else { return }
         let identity = ConnectionIdentity(app: app, user: claims.user, device: hello.device)
@@ -206,6 +206,12 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         guard let claims, socket.isOpen else { return }
         _ = refusesShutOut(claims)
     }
+
+    func appRemoved(_ app: String) {
+        if socket.isOpen, app.hasSameBytes(as: self.app) { refuseApp() }
+    }
+
+    private func refuseApp() { fail(.init(code: .unknownApp, message: "no app \(app) is deployed")) }
 
     /// The token's expiry on the clock of the state machine.
     private func expiry(of claims: TokenClaims) -> Duration {

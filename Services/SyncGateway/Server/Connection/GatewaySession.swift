@@ -7,6 +7,8 @@ protocol GatewaySession: AnyObject, Sendable {
     func leaseChanged()
     /// A user was blocked, or a session has ended.
     func shutOutChanged()
+    /// An app was removed: ends the connection if it is the client's.
+    func appRemoved(_ app: String)
     /// Ends the connection because the gateway stops, or the database was restored; the client connects again, here or elsewhere.
     func shutDown()
 }

@@ -89,6 +89,9 @@ final class SessionHall: Sendable {
     /// Called when a user was blocked or a session has ended: each session checks its own token again.
     func shutOutChanged() { forEach { $0.shutOutChanged() } }
 
+    /// Clients of a removed app are told so, and refused when they connect again.
+    func appRemoved(_ app: String) { forEach { $0.appRemoved(app) } }
+
     /// Calls `body` for each session, on its loop.
     private func forEach(_ body: @escaping @Sendable (any GatewaySession) -> Void) {
         let sessions = state.withLock { Array($0.sessions.values) }

@@ -222,6 +222,11 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         }
     }
 
+    /// The SDKs connect again, and are refused then.
+    func appRemoved(_ app: String) {
+        if socket.isOpen, app.hasSameBytes(as: self.app) { shutDown() }
+    }
+
     func shutDown() { socket.close(.serviceRestart, reason: "unavailable") }
 
     /// The client has another connection.

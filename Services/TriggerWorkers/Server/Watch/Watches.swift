@@ -100,6 +100,7 @@ final class Watches: Sendable {
         switch change {
         case .deployed(let app):
             end { $0.claims.app.hasSameBytes(as: app.id) && $0.version != app.version ? .deployed : nil }
+        case .secretsChanged: break
         case .removed(let app): end { $0.claims.app.hasSameBytes(as: app) ? .removed : nil }
         }
     }
