@@ -62,7 +62,7 @@ public enum TriggerWorkersServer {
         let flips = PresenceFlips(
             apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: shutOut)
         let clientFunctions = ClientFunctions(
-            store: engines.store, turns: turns, hosts: functions,
+            apps: engines.apps, store: engines.store, turns: turns, hosts: functions,
             rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logs: logs), effects: effects,
             shutOut: shutOut, logs: logs)
         let call = FunctionCallRoute(

@@ -205,7 +205,10 @@ final class RealmHistory: Sendable {
             } catch {
                 logger.notice(
                     "a document isn't sent to Realm clients: it doesn't fit its class",
-                    metadata: ["app": "\(self.key.app)", "class": "\(table)", "error": "\(error)"])
+                    metadata: [
+                        "app": "\(self.key.app)", "partition.id": "\(self.key.partition)", "class": "\(table)",
+                        "document.id": "\(entry.idText)", "error": "\(error)",
+                    ])
                 return (key, nil)
             }
         }

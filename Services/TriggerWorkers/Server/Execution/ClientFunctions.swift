@@ -10,6 +10,7 @@ import ServiceEngines
 /// Runs functions that clients call: as the system if the function is configured so, otherwise under the data rules of the user for
 /// whom it runs.
 struct ClientFunctions: Sendable {
+    let apps: AppDirectory
     let store: DocumentStore
     let turns: DocumentTurns
     let hosts: FunctionHostPool
@@ -85,21 +86,29 @@ struct ClientFunctions: Sendable {
     }
 
     /// What the caller may do; the system as a caller fulfils only rules that don't ask for a user.
-    func access(_ call: Call) -> UserAccess {
+    func access(_ call: Call) -> UserAccess { access(call, by: call.app) }
+
+    private func access(_ call: Call, by app: DeployedApp) -> UserAccess {
         UserAccess(
-            call.user ?? RuleUser(id: "", type: "system"), of: call.app.definition, version: call.app.version,
+            call.user ?? RuleUser(id: "", type: "system"), of: app.definition, version: app.version,
             request: call.request, functions: rules)
+    }
+
+    /// What the caller may do now: the rules of a deployment also apply to calls that had begun before it.
+    private func present(_ access: UserAccess, _ call: Call) -> UserAccess {
+        guard let app = apps.app(call.app.id), app.version != call.app.version else { return access }
+        return self.access(call, by: app)
     }
 
     private func run(
         _ function: FunctionDefinition, _ arguments: [Value], _ call: Call, givesResponse: Bool
     ) async throws -> Value {
         let definition = call.app.definition
-        let user = DataAccess.user(access(call))
+        let user = access(call)
         let isSystem = function.runsAsSystem
         let systemFunctions = Set(texts: definition.functions.filter(\.runsAsSystem).map(\.name))
         let access: @Sendable (FunctionEffect) -> DataAccess = {
-            isSystem || systemFunctions.contains($0.function) ? .system : user
+            isSystem || systemFunctions.contains($0.function) ? .system : .user(present(user, call))
         }
         let documents = DocumentEffects(
             store: store, app: definition.id, definition: definition, turns: turns, user: call.member, access: access)
