@@ -275,6 +275,20 @@ struct FunctionHostTests {
         #expect(try !host.call("random", seed: 43, now: 1_700_000_000_000).get().isIdentical(to: first))
     }
 
+    @Test func `a run tells when it reads the clock, once, and not when it only makes dates`() throws {
+        let host = try TestHost([
+            "made":
+                "exports = at => [new Date(at).getTime(), Date.UTC(2020, 1), new Date('2020-01-01') instanceof Date]",
+            "read": "exports = at => [new Date() > new Date(at), Date.now() > at, Date().length > 0]",
+        ])
+        #expect(try host.call("made", [5], watchesClock: true).get().arrayValue?.first?.intValue == 5)
+        #expect(host.clockReadings == 0)
+        #expect(try host.call("read", [5], watchesClock: true).get() == [true, true, true])
+        #expect(host.clockReadings == 1)
+        _ = try host.call("read", [5])
+        #expect(host.clockReadings == 1)
+    }
+
     /// A run that starts again gets its answers from a record, at once; a call that took long before must not come earlier then.
     @Test(arguments: [7, nil] as [Int64?])
     func `a repeatable run gets its answers in the order of its calls`(seed: Int64?) throws {

@@ -100,6 +100,35 @@ import Testing
         #expect(try await notes.countDocuments() == 4)
     }
 
+    @Test func `rules that are deployed also apply to calls that had begun`() async throws {
+        let watch = """
+            exports = async () => {
+                const notes = context.services.get("mongodb-atlas").db("Test").collection("Note"), seen = [];
+                const end = Date.now() + 20000;
+                do {
+                    seen.push((await notes.find({}).toArray()).length);
+                    await new Promise(resolve => setTimeout(resolve, 50));
+                } while (Date.now() < end && seen[seen.length - 1] > 0);
+                return seen;
+            };
+            """
+        let allows = #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#
+        var app = TriggerApp(functions: ["userWatch": watch], rules: ["Note": allows])
+        let fixture = try await TriggersFixture.shared()
+        try await fixture.deploy(app)
+        let token = try await eventually("the signing key is known") { [app] in
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        _ = try await fixture.store.collection("Note", database: "Test", app: app.id).insertOne(["_id": 1])
+        let running = Task { [id = app.id] in try await fixture.call("userWatch", "[]", app: id, token: token) }
+        try await Task.sleep(for: .seconds(1))
+        app.rules = ["Note": #"{"roles": [{"name": "none", "apply_when": {}, "read": false, "write": false}]}"#]
+        try await fixture.deploy(app)
+        let seen = try ExtendedJSON.parse(try await running.value.text).arrayValue ?? []
+        #expect(seen.first?.intValue == 1 && seen.last?.intValue == 0 && seen.count > 5, "\(seen)")
+    }
+
     @Test func `for a function's call the rules apply, whether a collection syncs or not`() async throws {
         let fixture = try await TriggersFixture.shared()
         let insert = """
