@@ -32,7 +32,7 @@ struct WebTests {
             "mine"
         ),
         (
-            "const a = performance.now(); await new Promise(done => setTimeout(done, 20)); const b = performance.now(); return a >= 0 && b - a >= 10 && b - a < 15000 && performance.timeOrigin > 1e12",
+            "const a = performance.now(); await new Promise(done => setTimeout(done, 20)); const b = performance.now(); return a >= 0 && b - a >= 10 && b - a < 120000 && performance.timeOrigin > 1e12",
             "true"
         ),
         (

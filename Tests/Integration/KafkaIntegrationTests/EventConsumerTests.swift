@@ -255,7 +255,7 @@ func event(_ id: String, user: String) -> AuthEvent {
             let gate = Gate()
             let handler = NotingHandler(gate: gate)
             var patient = Self.options
-            patient.drainTimeout = .seconds(20)
+            patient.drainTimeout = .seconds(120)
             var hasty = Self.options
             hasty.drainTimeout = .milliseconds(500)
             try await withConsumer(kafka, pool: pool, handler, options: patient) {

@@ -162,7 +162,13 @@ final class TriggersFixture: Sendable {
 
     // MARK: Looking
 
-    func deadLetters(of app: TriggerApp) -> [TriggerFailure] { failures.withLock { $0.filter { $0.app == app.id } } }
+    /// The dead letters of an app, each once: the topic may have one twice, such as when a worker joins meanwhile.
+    func deadLetters(of app: TriggerApp) -> [TriggerFailure] {
+        var known: Set<[String]> = []
+        return failures.withLock { failures in
+            failures.filter { $0.app == app.id && known.insert([$0.trigger, $0.failedEvent]).inserted }
+        }
+    }
 
     func journalRows(of app: TriggerApp) async throws -> Int64 {
         try await postgres.query("select count(*) from partita.trigger_journal where app = $1", [.text(app.id)])
