@@ -84,6 +84,7 @@ import Testing
             for user in ["ann", "bob", "cid"] {
                 group.addTask {
                     var (seen, id, count, turn) = ([Int](repeating: 0, count: documents), start, 0, 0)
+                    var repeated = 0
                     while count < documents * rounds {
                         turn += 1
                         let (last, port) = (id, turn % 2 == 0 ? nil : worker.port)
@@ -102,12 +103,18 @@ import Testing
                             let document = try #require(change["documentKey"]?["_id"]?.intValue)
                             let n = try #require(
                                 change["updateDescription"]?["updatedFields"]?["n"]?.intValue, "\(change)")
+                            // The topic has a change twice when a broker's answer was lost; who continues between the two gets it again.
+                            if n == seen[document] {
+                                repeated += 1
+                                continue
+                            }
                             #expect(n == seen[document] + 1, "turn \(turn) of document \(document)")
                             seen[document] = n
                             count += 1
                         }
                     }
                     #expect(seen == [Int](repeating: rounds, count: documents))
+                    #expect(repeated < 10)
                 }
             }
             try await group.waitForAll()
