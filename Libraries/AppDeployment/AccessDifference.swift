@@ -127,6 +127,7 @@ extension AppDeployments {
         let (old, new) = (rules(before), rules(after))
         var changes: [AccessDifference.Change] = []
         var (evaluated, failed, untold) = (0, 0, 0)
+        let (oldLacks, newLacks) = (before.lacksSecrets, after.lacksSecrets)
         // Few at a time: each may hold a process and a connection.
         for start in stride(from: 0, to: pairs.count, by: 4) where ContinuousClock.now < deadline {
             let part = pairs[start..<min(start + 4, pairs.count)]
@@ -145,7 +146,7 @@ extension AppDeployments {
             }
             for (pair, first, second) in answers {
                 evaluated += 1
-                if first == nil && before.lacksSecrets || second == nil && after.lacksSecrets {
+                if first == nil && oldLacks || second == nil && newLacks {
                     untold += 1
                     continue
                 }

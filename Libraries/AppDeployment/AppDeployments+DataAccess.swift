@@ -29,6 +29,7 @@ extension AppDeployments {
         let users = try await knownUsers(of: after.id)
         var count = 0
         var (evaluated, failed, untold) = (0, 0, 0)
+        let (oldLacks, newLacks) = (before.lacksSecrets, after.lacksSecrets)
         var changes: [AccessDifference.Change] = []
         for collection in after.collections
         where before.collection(collection.name, database: collection.database) != nil {
@@ -40,7 +41,7 @@ extension AppDeployments {
                 let old = try await reach(user, documents, namespace, before, version: -1, hosts)
                 let new = try await reach(user, documents, namespace, after, version: -2, hosts)
                 evaluated += documents.count
-                if old == nil && before.lacksSecrets || new == nil && after.lacksSecrets {
+                if old == nil && oldLacks || new == nil && newLacks {
                     untold += documents.count
                     continue
                 }

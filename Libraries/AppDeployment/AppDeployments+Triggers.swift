@@ -74,7 +74,7 @@ extension AppDeployments {
     ///   because the present version hasn't got it, or disables it.
     public func resumeTrigger(_ name: String, of app: String) async throws {
         let deployed = try await deployed(app)
-        // A trigger that a later version doesn't have can still be resumed, which ends its pause.
+        // A trigger that a later version doesn't have can still be resumed, which ends its pause, unless something waits for it.
         if deployed.pause(of: name) == nil { _ = try await trigger(name, of: app) }
         let present = deployed.definition.trigger(name)
         if present?.isDisabled ?? true,

@@ -27,14 +27,13 @@ public struct SchemaImpact: Sendable {
 
     var lines: [String] {
         let name = "\(namespace.database).\(namespace.collection)"
+        let what = isComplete ? "\(scanned)" : "the first \(scanned)"
         var lines: [String] = []
         if broken > 0 {
-            let what = isComplete ? "\(scanned)" : "the first \(scanned)"
             let why = example.map { "; \(ExtendedJSON.print($0.id, mode: .relaxed)): \($0.reason)" } ?? ""
             lines.append("\(broken) of \(what) documents of \(name) violate its new schema\(why)")
         }
         if refusedBefore > 0 {
-            let what = isComplete ? "\(scanned)" : "the first \(scanned)"
             lines.append(
                 "\(refusedBefore) of \(what) documents of \(name) violate its present schema, and the new one as well: changes of them are rejected until they are valid"
             )

@@ -48,9 +48,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private var partitionCount = 0
     private var idleWorkers: [CheckedContinuation<Work?, Never>] = []
     private var nextDue: ContinuousClock.Instant?
-    private var isStopping = false
-    /// When handlers are cancelled that still run, once it is stopping.
+    /// When handlers are cancelled that still run; `nil` unless it is stopping.
     private var drainEnd: ContinuousClock.Instant?
+    private var isStopping: Bool { drainEnd != nil }
     private var failure: (any Error)?
     private let assigned = Milestone()
 
@@ -91,7 +91,6 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 batchLimit: min(1000, options.pendingEvents)),
             logger: logger)
         self.consumer = consumer
-        isStopping = false
         drainEnd = nil
         do {
             try await consumer.subscribe(to: [topic]) { [weak self] change in await self?.rebalanced(change) }
@@ -113,6 +112,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
         // Callers of `inject` still wait for events that weren't handled.
         for entry in book.removeAll() { settle(entry) }
+        // Closing releases the partitions without a call of `rebalanced`.
+        await handler.assigned(isAll: false)
         // Who is cancelled has had the time to end, and will be killed soon: the group then waits until the session has expired.
         let rest = Task.isCancelled ? .zero : (drainEnd ?? .now) - .now
         await consumer.close(deadline: max(rest, min(.seconds(2), options.drainTimeout)))
@@ -446,7 +447,6 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private func stop(_ error: (any Error)? = nil) {
         if let error, failure == nil { failure = error }
         guard !isStopping else { return }
-        isStopping = true
         drainEnd = .now + options.drainTimeout
         relieve()
         consumer?.wake()

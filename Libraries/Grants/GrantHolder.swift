@@ -17,9 +17,9 @@ struct GrantHolder: Hashable, Sendable {
     let partition: Partition
 
     /// The grants that apply now, in one round trip; who has none is missing.
-    static func grants(of holders: [GrantHolder], from client: PostgresClient) async throws -> [GrantHolder:
-        PresentGrant]
-    {
+    static func grants(
+        of holders: [GrantHolder], from client: PostgresClient
+    ) async throws -> [GrantHolder: PresentGrant] {
         let rows = try await client.query(
             """
             select w.place, g.user_id, g.access, g.epoch, g.version, (extract(epoch from g.expires_at) * 1000)::bigint,

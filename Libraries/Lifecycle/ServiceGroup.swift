@@ -5,8 +5,8 @@ import Logging
 ///
 /// The shutdown begins with a signal, with `triggerGracefulShutdown()`, with the graceful shutdown of an enclosing group, or when a
 /// service throws or returns early. Unless they end together, each service is asked to end only after the services behind it in the
-/// list have ended, so it may rely on those before it until its end. Services that still run at the deadline are cancelled; a second signal cancels all
-/// immediately.
+/// list have ended, so it may rely on those before it until its end. Services that still run at the deadline are cancelled; a second
+/// signal cancels all immediately.
 public final class ServiceGroup: Service, CustomStringConvertible {
     /// In which order a shutdown asks services to end.
     public enum EndOrder: Sendable {

@@ -10,6 +10,7 @@ struct DefinitionCheck {
     func check(_ definition: inout AppDefinition) {
         checkNames(definition)
         checkFunctions(definition)
+        checkDataAPI(definition)
         checkEndpoints(&definition)
         checkTriggers(definition)
         checkUserData(definition)
@@ -77,11 +78,13 @@ struct DefinitionCheck {
                 check(rule, definition, file: function.settingsFile ?? function.file, without: Self.absentInCalls)
             }
         }
-        if let rule = definition.dataAPI?.canEvaluate,
+    }
+
+    private func checkDataAPI(_ definition: AppDefinition) {
+        guard let rule = definition.dataAPI?.canEvaluate,
             let file = DefinitionReader.dataAPIFiles.first(where: { definition.files[$0] != nil })
-        {
-            check(rule, definition, file: file, without: Self.absentInCalls)
-        }
+        else { return }
+        check(rule, definition, file: file, without: Self.absentInCalls)
     }
 
     /// What the rule that admits a caller doesn't have.

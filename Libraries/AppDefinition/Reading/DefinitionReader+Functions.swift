@@ -165,6 +165,7 @@ extension DefinitionReader {
         return environments
     }
 
+    /// Where the settings of the data API are; the first one that is there counts.
     static let dataAPIFiles = ["http_endpoints/data_api_config.json", "https_endpoints/data_api_config.json"]
 
     /// `http_endpoints/data_api_config.json`: an app without this file has no data API. A restriction that isn't supported disables

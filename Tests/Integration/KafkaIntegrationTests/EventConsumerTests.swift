@@ -256,13 +256,15 @@ func event(_ id: String, user: String) -> AuthEvent {
             let handler = NotingHandler(gate: gate)
             var patient = Self.options
             patient.drainTimeout = .seconds(120)
+            patient.concurrency = 100  // so that handlers run in all partitions
             var hasty = Self.options
             hasty.drainTimeout = .milliseconds(500)
             try await withConsumer(kafka, pool: pool, handler, options: patient) {
                 try await EventProducer(kafka.producer, pool: pool)
                     .send((0..<100).map { event("\($0)", user: "u\($0)") }).requireAll()
-                try await eventually("handlers run") { handler.notes.withLock { $0.running } == 4 }
-                // The first holds its partitions until its handlers have ended, so that the group can't admit more members.
+                try await eventually("handlers run") { handler.notes.withLock { $0.running } == 100 }
+                // The first holds its partitions until its handlers have ended, so that the group can't admit more members. Nothing tells
+                // that a member has asked to join: each has a second for it.
                 try await withConsumer(kafka, pool: pool, NotingHandler(), options: patient) {
                     try await Task.sleep(for: .seconds(1))
                     let begin = ContinuousClock.now

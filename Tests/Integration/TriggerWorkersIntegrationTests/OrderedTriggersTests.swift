@@ -61,7 +61,7 @@ import Testing
         let changing = Task {
             for _ in 0..<3 {
                 let worker = try await StoppableWorker(fixture.values)
-                try await Task.sleep(for: .seconds(2))
+                try await Task.sleep(for: .seconds(2))  // so that it joins, and has batches
                 try await worker.stop()
             }
         }

@@ -129,7 +129,7 @@ import Testing
         let first = try #require(try await leases.refresh([member]).first)
         // Another gateway, to which the device has connected meanwhile.
         #expect(try await leases.refresh([member]).isEmpty)
-        try await Task.sleep(for: .milliseconds(60))
+        try await Task.sleep(for: .milliseconds(60))  // more than a quarter of the lease's time
         let second = try #require(try await leases.refresh([member]).first)
         #expect(second.isUserOnline && second.version > first.version)
         try await leases.told([member])
@@ -147,7 +147,7 @@ import Testing
         _ = try await leases.refresh([member])
         _ = try await leases.leave(member)
         try await leases.confirm([member])
-        try await Task.sleep(for: .milliseconds(500))
+        try await Task.sleep(for: .milliseconds(500))  // longer than a lease
         #expect(try await leases.claimExpired(limit: 10, claimTime: .seconds(1)).flips.isEmpty)
     }
 
