@@ -107,8 +107,7 @@ extension RealmSimulation {
                 try UploadPlan(
                     merge, to: found.compactMapValues(\.self), assuming: assumed,
                     try ObjectSchema(made: try Changeset(standing.schema)),
-                    app.target,
-                    refusal: integration.refusal, at: time))
+                    app.target, unfit: [:], refusal: integration.refusal, at: time))
         }
     }
 

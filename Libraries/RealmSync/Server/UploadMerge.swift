@@ -14,6 +14,9 @@ package struct UploadMerge: Sendable {
     private(set) var merged: [(entry: ServerHistory.Entry, changeset: Changeset, keys: Set<ObjectKey>)] = []
     /// What it has dropped of the client's additions to numbers and what is added once more.
     private(set) var additions: [(changeset: Changeset, keys: Set<ObjectKey>)] = []
+    /// The objects of each changeset of which the merge has left nothing, because somebody has written documents meanwhile; empty if nobody
+    /// has.
+    private(set) var dropped: [Set<ObjectKey>] = []
     /// New forms of the history's entries, as the client has them.
     private(set) var reciprocals: [UInt64: [UInt8]] = [:]
     /// All forms of entries after ``base`` that the client has, and these entries.
@@ -90,7 +93,10 @@ package struct UploadMerge: Sendable {
         let decoded = try appended.map { try Changeset($0.bytes, limits: .none) }
         do {
             merged = try zip(appended, decoded).map { ($0, $1, try $0.objects ?? $1.objects()) }
-            additions = try lostAdditions(to: entries).map { ($0, try $0.objects()) }
+            if entries.contains(where: { $0.file == 1 && !$0.seen(by: number).bytes.isEmpty }) {
+                dropped = try zip(changesets, merged).map { try Changeset($0.bytes).objects().subtracting($1.keys) }
+                additions = try lostAdditions(to: entries).map { ($0, try $0.objects()) }
+            }
         } catch {
             throw RealmRefusal.reset(.badChangeset, "\(error)")
         }
@@ -104,6 +110,9 @@ package struct UploadMerge: Sendable {
     /// The objects that have to be read, as they are at the version on which the transaction is based.
     package var needed: Set<ObjectKey> { keys.filter { $0.isStorable && planned.objects[$0] == nil } }
 
+    /// The objects of which the merge has left nothing in some changeset. Their documents may be there, and not fit their classes.
+    package var lost: Set<ObjectKey> { dropped.reduce(into: []) { $0.formUnion($1) } }
+
     /// Those of ``needed`` that the upload creates first. They may be taken for new without a look (see ``UploadPlan/assumed``).
     package var created: Set<ObjectKey> {
         get throws(ApplyError) {
@@ -116,7 +125,6 @@ package struct UploadMerge: Sendable {
     /// What the merge has dropped of the client's additions to numbers, because somebody has written the documents meanwhile.
     private func lostAdditions(to entries: [HistoryEntry]) throws -> [Changeset] {
         let others = entries.filter { $0.file == 1 && !$0.seen(by: file.number).bytes.isEmpty }
-        if others.isEmpty { return [] }
         var lost = LostAdditions()
         for (upload, merged) in zip(changesets, merged) {
             try lost.take(try Changeset(upload.bytes), merged: merged.changeset)

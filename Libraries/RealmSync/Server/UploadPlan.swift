@@ -32,12 +32,15 @@ package struct UploadPlan: Sendable {
     ///   - assumed: Those that were not looked for.
     ///   - schema: The classes of the history.
     ///   - target: Where the documents are.
+    ///   - unfit: Why documents of ``UploadMerge/lost`` objects don't fit their classes: to clients they are as if they were deleted,
+    ///     but they aren't, so that a client is told which of its writes are lost.
     ///   - refusal: Why all changesets are refused; `nil` if they aren't.
     ///   - now: Milliseconds since 2015.
     /// - Throws: ``RealmRefusal``.
     package init(
         _ merge: UploadMerge, to stored: [ObjectKey: Document], assuming assumed: Set<ObjectKey> = [],
-        _ schema: ObjectSchema, _ target: UploadTarget, refusal: String?, at now: Int64
+        _ schema: ObjectSchema, _ target: UploadTarget, unfit: [ObjectKey: String], refusal: String?,
+        at now: Int64
     ) throws {
         let keys = merge.keys
         formerVersion = merge.planned.version
@@ -53,10 +56,13 @@ package struct UploadPlan: Sendable {
         for key in keys { if let change = merge.planned.objects[key] { stored[key] = change.object } }
         seen = PartitionObjects(schema: schema, objects: stored)
         truth = seen
-        for (upload, (entry, changeset, keys)) in zip(merge.changesets, merge.merged) {
+        for (place, (entry, changeset, keys)) in merge.merged.enumerated() {
             // A write of which others have left nothing is refused, too, or its client wouldn't be told.
             let isLost = refusal != nil && keys.isEmpty
-            try add(entry, changeset, isLost ? try Self.objects(of: upload) : keys, refusal)
+            let lost = merge.dropped.isEmpty || isLost ? [] : merge.dropped[place]
+            try add(
+                entry, changeset, isLost ? try Self.objects(of: merge.changesets[place]) : keys,
+                unfit: unfit.filter { lost.contains($0.key) }, refusal)
         }
         try requireClasses(of: merge.changesets, keys)
         if let last = entries.indices.last {
@@ -115,15 +121,16 @@ package struct UploadPlan: Sendable {
     private var nextVersion: Int64 { (entries.last?.version ?? formerVersion) + 1 }
 
     private mutating func add(
-        _ entry: ServerHistory.Entry, _ changeset: Changeset, _ keys: Set<ObjectKey>, _ given: String?
+        _ entry: ServerHistory.Entry, _ changeset: Changeset, _ keys: Set<ObjectKey>, unfit: [ObjectKey: String],
+        _ given: String?
     ) throws {
         if changeset.erasesSchema { throw RealmRefusal.schema("classes and properties can't be erased") }
         if let name = changeset.asymmetricClass {
             throw RealmRefusal.schema("objects of \(name) aren't asymmetric here")
         }
-        let unfit: String?
+        let impossible: String?
         do throws(ApplyError) {
-            unfit = try changeset.unfit(in: schema)
+            impossible = try changeset.unfit(in: schema)
             try seen.apply(changeset)
         } catch {
             if [.schemaConflict, .unknownProperty, .unknownTable].contains(error.code) {
@@ -131,7 +138,7 @@ package struct UploadPlan: Sendable {
             }
             throw RealmRefusal.reset(.badChangeset, error.message)
         }
-        let refusal = keys.isEmpty ? nil : given ?? unfit ?? apply(changeset, keys)
+        let refusal = keys.isEmpty ? nil : given ?? impossible ?? apply(changeset, keys)
         var appended = HistoryEntry(
             version: nextVersion, file: Int64(entry.fileIdent),
             clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp),
@@ -139,12 +146,14 @@ package struct UploadPlan: Sendable {
             bytes: keys.isEmpty || refusal != nil ? [] : entry.bytes)
         appended.objects = entry.objects
         entries.append(appended)
-        guard let refusal else { return }
-        refusedKeys.formUnion(keys)
+        var rejected = unfit
+        if let refusal { for key in keys { rejected[key] = refusal } }
+        if rejected.isEmpty { return }
+        refusedKeys.formUnion(rejected.keys)
         refused.append(
             .init(
                 serverVersion: 0, rejectedClientVersion: entry.clientVersion,
-                rejected: keys.map { SessionError.RejectedObject(reason: refusal, $0) }))
+                rejected: rejected.map { SessionError.RejectedObject(reason: $1, $0) }))
     }
 
     /// Applies a changeset to the objects that count.

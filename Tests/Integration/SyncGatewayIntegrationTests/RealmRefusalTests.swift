@@ -133,6 +133,47 @@ import Testing
         #expect(mallory.errors.count == 4)
     }
 
+    @Test func `a write to a document that another writer has made unfit is told as refused`() async throws {
+        let world = try await World("madeunfit"), mallory = world.mallory
+        let boxes = (1...4 as ClosedRange<Int64>).map { ObjectKey(table: "Box", id: .int($0)) }
+        for box in boxes { try mallory.write((box, ["m": "before"])) }
+        try await mallory.upload()
+        mallory.cut()
+        let stored = world.fixture.store.collection("Box", database: "chat", app: world.app)
+        // SQL keeps to no schema.
+        func set(_ list: String) async throws {
+            try await world.fixture.postgres.execute(
+                """
+                update "\(world.app)/chat"."Box" set document = jsonb_set(document, '{li}', '\(list)')
+                where _id = any($1)
+                """, [.textArray(boxes[..<2].compactMap(\.id.value.idText))])
+        }
+        try await set(#""a text""#)
+        _ = try await stored.deleteOne(["_id": 3])
+        // The second change of the first object, and the deletion of the second one, are other transactions.
+        try mallory.write((boxes[0], ["m": "mine"]), (boxes[2], ["m": "mine"]), (boxes[3], ["m": "mine"]))
+        try mallory.write((boxes[0], ["m": "mine again"]))
+        try mallory.write((boxes[1], nil))
+        try await mallory.connect()
+        try await mallory.begin()
+        try await mallory.upload()
+        try await mallory.catchUp()
+        #expect(mallory.errors.map(\.numbers.first) == [231, 231, 231])
+        let told = mallory.errors.map { error in
+            error.json.documents("rejectedUpdates").map { $0["reason"]?.stringValue ?? "" }
+        }
+        #expect(told.map(\.count) == [1, 1, 1], "\(told)")
+        #expect(told.joined().allSatisfy { $0.contains("doesn't fit its class") && $0.contains("li") }, "\(told)")
+        // The deletion of a document wins as before, and the other writes of the transaction count.
+        #expect(try await world.document(boxes[2]) == nil)
+        #expect(try await world.document(boxes[3])?["m"] == "mine")
+        #expect(mallory.objects.objects.keys.filter { $0.table == "Box" } == [boxes[3]])
+        // What others have made of them is there, and comes back when it fits.
+        try await set("[5]")
+        try await mallory.receive { $0.objects.objects[boxes[0]]?["m"] == "before" }
+        try await mallory.receive { $0.objects.objects[boxes[1]]?["m"] == "before" }
+    }
+
     @Test func `what was good before a bad changeset is acknowledged before the client has to begin anew`() async throws
     {
         let world = try await World("goodandbad")

@@ -225,13 +225,42 @@ extension RealmHistory {
         }
         let assumed = assumesNew && refusal == nil ? unknown(try merge.created, at: standing.salt) : []
         let stored = try await objects(merge.needed.subtracting(assumed), at: standing.salt)
+        let schema = try schema(standing.schema), target = deployed.target(key.partition)
+        let unfit = try await unfit(merge.lost, schema, target)
         let begin = ContinuousClock.now
         var plan = try UploadPlan(
-            merge, to: stored, assuming: assumed, try schema(standing.schema), deployed.target(key.partition),
-            refusal: refusal,
+            merge, to: stored, assuming: assumed, schema, target, unfit: unfit, refusal: refusal,
             at: Self.time(store.clock.now()))
         plan.work = work + (ContinuousClock.now - begin)
         return plan
+    }
+
+    /// Why the documents of objects don't fit their classes, of those that are there and don't. A document that somebody writes meanwhile
+    /// makes the commit fail.
+    private func unfit(
+        _ keys: Set<ObjectKey>, _ schema: ObjectSchema, _ target: UploadTarget
+    ) async throws -> [ObjectKey: String] {
+        var unfit: [ObjectKey: String] = [:]
+        for (table, keys) in Dictionary(grouping: keys, by: { ExactText($0.table) }) {
+            guard let name = target.collections[table] else { continue }
+            let collection = store.collection(name, database: target.database, app: key.app)
+            let ids = keys.filter(\.isStorable).map(\.id.value)
+            for begin in stride(from: 0, to: ids.count, by: Self.maximumKeys) {
+                let part = Array(ids[begin..<min(begin + Self.maximumKeys, ids.count)])
+                let filter: Document = ["_id": ["$in": .array(part)], target.partitionKey: target.partition]
+                try await collection.forEach(filter) { document in
+                    guard let id = document["_id"].flatMap({ ObjectKey.Id($0) }) else { return true }
+                    do {
+                        _ = try schema.object(of: document, table: table.text)
+                    } catch {
+                        unfit[ObjectKey(table: table.text, id: id)] =
+                            "another writer has made the document one that doesn't fit its class: \(error)"
+                    }
+                    return true
+                }
+            }
+        }
+        return unfit
     }
 
     /// Those of objects that aren't known at the version with a secret.
