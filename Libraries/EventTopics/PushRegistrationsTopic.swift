@@ -1,7 +1,7 @@
 import DocumentModel
 
 /// The topic `push-registrations`: the tokens by which push services reach the devices of users. The newest message of a key says whether the
-/// device is registered.
+/// device is registered; one without a value removes a deleted user's.
 ///
 /// Written by auth. No service reads it: it is for a team's own sender of push messages.
 public struct PushRegistrationEvent: Sendable {
@@ -14,7 +14,7 @@ public struct PushRegistrationEvent: Sendable {
     @ExactText public var provider: String
     /// The token of the push service; `nil` when the device has deregistered, or the user was deleted.
     public var token: String?
-    /// Counts the changes of this registration.
+    /// Grows with each change of this registration.
     public var version: Int64
     /// Milliseconds since 1970.
     public var time: Int64

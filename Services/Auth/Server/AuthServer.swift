@@ -67,7 +67,7 @@ public enum AuthServer {
             producer: engines.events, sweepInterval: .seconds(1), logger: logger)
         let pushes = Outbox(
             PushOutbox(
-                store: store,
+                store: store, producer: engines.events,
                 leases: WorkLeases("push-registrations", holder: engines.instance, client: engines.postgres)),
             producer: engines.events, sweepInterval: .seconds(1), logger: logger)
         let audit = Outbox(

@@ -30,7 +30,8 @@ import Testing
         let tail = EventTail<PushRegistrationEvent>(
             pool: fixture.pool, kafka: KafkaClient(configuration: fixture.engines.kafka)
         ) { received in
-            let decoded = try received.map { try ReceivedEvent<PushRegistrationEvent>($0.message).payload }
+            let decoded = try received.filter { $0.message.value != nil }
+                .map { try ReceivedEvent<PushRegistrationEvent>($0.message).payload }
             events.withLock { $0 += decoded.filter { $0.app.hasSameBytes(as: app.app) } }
         }
         let running = Task { try await tail.run() }
@@ -54,14 +55,29 @@ import Testing
             ).isEmpty
         }
         let last = try #require(events.withLock { $0.last })
+        let versions = events.withLock { $0.map(\.version) }
+        #expect(try await register(app, "t-3", user).status == 204)
+        try await eventually("a registration that begins anew has a later version") {
+            events.withLock { $0.last.map { $0.token == "t-3" && $0.version > versions[2] } ?? false }
+        }
+        #expect(versions == [versions[0], versions[0] + 1, versions[0] + 2])
         #expect(last.user == user.user && last.device == user.device && last.provider == "gcm")
-        #expect(events.withLock { $0.map(\.token) } == ["t-1", "t-2", nil])
+        #expect(events.withLock { $0.map(\.token) } == ["t-1", "t-2", nil, "t-3"])
+        let ended = try await app.call(.delete, "push/providers/gcm/registration", token: user.access)
+        #expect(ended.status == 204)
         // Ending it again is no error, as SDKs expect.
         #expect(try await app.call(.delete, "push/providers/gcm/registration", token: user.access).status == 204)
     }
 
     @Test func `a token belongs to one user of a device, and ends with the account`() async throws {
-        let app = try await AuthFixture.shared().app()
+        let fixture = try await AuthFixture.shared(), app = try await fixture.app()
+        let removed = Locked<[String]>([])
+        let tail = EventTail<PushRegistrationEvent>(
+            pool: fixture.pool, kafka: KafkaClient(configuration: fixture.engines.kafka)
+        ) { received in removed.withLock { $0 += received.filter { $0.message.value == nil }.map(\.key) } }
+        let running = Task { try await tail.run() }
+        defer { running.cancel() }
+        try await tail.waitUntilPositioned()
         let first = try await app.newUser("one@example.org")
         let second = try await app.newUser("two@example.org")
         #expect(try await register(app, "same", first).status == 204)
@@ -70,6 +86,10 @@ import Testing
         #expect(try await registered(app) == ["other", "same"])
         #expect(try await app.auth(.delete, "delete", token: second.access).status == 204)
         #expect(try await registered(app).isEmpty)
+        let keys = ["apns", "gcm"].map { EventKey.text(app.app, second.user, second.device, $0) }
+        try await eventually("the topic has nothing of a deleted user") {
+            removed.withLock { $0.filter { $0.hasPrefix("\(app.app)/") }.sorted() } == keys
+        }
     }
 
     @Test func `a user has a hundred registrations at most`() async throws {

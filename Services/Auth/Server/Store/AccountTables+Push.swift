@@ -27,10 +27,11 @@ extension AccountTables {
             UPDATE partita.auth_push_registrations SET token = NULL, changed_at = $6, version = version + 1
             WHERE app = $1 AND provider = $2 AND token = $3 AND (user_id, device) <> ($4, $5)
             """, [.text(app), .text(provider), .text(token), .text(user), .text(device), .int(now)])
+        // A registration that begins anew has later versions than the former one, of which no row tells any more.
         try await sql.execute(
             """
-            INSERT INTO partita.auth_push_registrations AS r (app, user_id, device, provider, token, changed_at)
-            VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO partita.auth_push_registrations AS r (app, user_id, device, provider, token, changed_at, version)
+            VALUES ($1, $2, $3, $4, $5, $6, $6)
             ON CONFLICT (app, user_id, device, provider)
             DO UPDATE SET token = $5, changed_at = $6, version = r.version + 1 WHERE r.token IS DISTINCT FROM $5
             """, [.text(app), .text(user), .text(device), .text(provider), .text(token), .int(now)])
@@ -64,6 +65,18 @@ extension AccountTables {
     func waitingPushRegistrations(limit: Int) async throws -> [PushRegistrationEvent] {
         try await pushRegistrations(
             "version <> published_version ORDER BY changed_at LIMIT $1", [.int(Int64(limit))])
+    }
+
+    /// The changes whose users aren't there any more.
+    func ofDeletedUsers(_ changes: [PushRegistrationEvent]) async throws -> [PushRegistrationEvent] {
+        if changes.isEmpty { return [] }
+        let places = try await sql.query(
+            """
+            SELECT c.place FROM unnest($1::text[], $2::text[]) WITH ORDINALITY c (app, user_id, place)
+            WHERE NOT EXISTS (SELECT FROM partita.auth_users u WHERE (u.app, u.id) = (c.app, c.user_id))
+            """, [.textArray(changes.map(\.app)), .textArray(changes.map(\.user))]
+        ).decode(Int64.self)
+        return places.map { changes[Int($0) - 1] }
     }
 
     private func pushRegistrations(

@@ -3,8 +3,10 @@ import EventStream
 import EventTopics
 
 /// `partita.auth_push_registrations` as the outbox of the topic `push-registrations`. Only the process that has the lease publishes.
+/// The keys of users who were deleted are removed from the topic, behind the end of their registrations.
 struct PushOutbox: OutboxTable {
     let store: AccountStore
+    let producer: EventProducer
     let leases: WorkLeases
 
     private static let lease = Duration.seconds(10)
@@ -20,6 +22,10 @@ struct PushOutbox: OutboxTable {
     static func event(_ entry: PushRegistrationEvent) -> PushRegistrationEvent { entry }
 
     func published(_ entries: [PushRegistrationEvent]) async throws {
+        // Before the rows go: who fails here does both again.
+        for entry in try await store.tables.ofDeletedUsers(entries.filter { $0.token == nil }) {
+            try await producer.remove(key: entry.key, from: PushRegistrationEvent.topic)
+        }
         try await store.transaction { try await $0.markPublished(entries) }
     }
 
