@@ -161,11 +161,12 @@ extension AppDeployments {
         let rows = try await client.query(
             """
             select g.user_id, g.access, g.epoch || '.' || g.version, coalesce(g.reason #>> '{}', ''),
-                to_char(g.decided_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'), coalesce(g.expires_at < now(), false)
-            from partita.grants g where g.app = $1 and g.partition = $2 and g.user_id in ($3, '*') order by g.user_id
+                to_char(g.decided_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'), coalesce(g.expires_at < now(), false),
+                g.rules, coalesce(g.secrets <> a.secrets_version, false)
+            from partita.grants g join partita.apps a on a.id = g.app where g.app = $1 and g.partition = $2 and g.user_id in ($3, '*') order by g.user_id
             """, [.text(app), .text(partition), .text(user)]
-        ).decode((String, String, String, String, String, Bool).self)
-        for (holder, access, number, reason, at, isExpired) in rows {
+        ).decode((String, String, String, String, String, Bool, Int64?, Bool).self)
+        for (holder, access, number, reason, at, isExpired, rules, hasOtherSecrets) in rows {
             let whose = holder == "*" ? "grant for everybody" : "grant"
             text.add(
                 "grant",
@@ -175,6 +176,15 @@ extension AppDeployments {
                 ],
                 "\(whose): \(access), version \(number), decided \(at) UTC\(isExpired ? ", expired" : ""), because of: \(reason)"
             )
+            if let rules, rules != version {
+                text.add(
+                    "grant", ["rules": .int64(rules)],
+                    "  it was decided by version \(rules) of the app; `permissions` decides it again in the background")
+            } else if hasOtherSecrets {
+                text.add(
+                    "grant", ["hasOtherSecrets": true],
+                    "  a secret was changed since; `permissions` decides it again in the background")
+            }
         }
         if rows.isEmpty {
             text.add(
@@ -187,16 +197,6 @@ extension AppDeployments {
             [.text(app), .text(partition), .text(user)])
         if !waiting.isEmpty {
             text.add("grant", ["isPublished": false], "  the topic permission-grants doesn't have it yet")
-        }
-        let rules =
-            try await client.query(
-                "select rules from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3",
-                [.text(app), .text(partition), .text(user)]
-            ).decode(Int64?.self).first ?? nil
-        if let rules, rules != version {
-            text.add(
-                "grant", ["rules": .int64(rules)],
-                "  it was decided by version \(rules) of the app; `permissions` decides it again in the background")
         }
         if let own = rows.first(where: { $0.0.hasSameBytes(as: user) }), let expected, own.1 != expected, !own.5 {
             text.add(

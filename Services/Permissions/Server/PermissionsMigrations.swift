@@ -12,5 +12,6 @@ enum PermissionsMigrations {
             (5, "shut-out-by-auth", PackageResources._005_shut_out_by_auth_sql),
             (6, "lives", PackageResources._006_lives_sql),
             (7, "rules", PackageResources._007_rules_sql),
+            (8, "rules-of-grants", PackageResources._008_rules_of_grants_sql),
         ])
 }
