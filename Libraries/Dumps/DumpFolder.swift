@@ -32,7 +32,7 @@ public enum DumpFolder {
         public var overlooked: [String] = []
     }
 
-    /// The collections that contain documents, sorted by name. Views and the server's own collections are left out.
+    /// The collections that contain documents, sorted by name.
     ///
     /// - Parameters:
     ///   - directory: The dump, or the folder of one database in it; in that case `database` is the database's name.
@@ -57,9 +57,23 @@ public enum DumpFolder {
             for name in names where database == nil || database == name {
                 var isFolder: ObjCBool = false
                 let path = "\(directory)/\(name)"
-                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue,
-                    !["admin", "config", "local"].contains(name)
-                else { continue }
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+                    if collection == nil, name == "oplog.bson" {
+                        found.overlooked.append(
+                            "\(path) isn't imported: what was written while the dump was made may be there only in part; dump while nobody writes"
+                        )
+                    }
+                    continue
+                }
+                if servers.contains(name) {
+                    let own = try entries(of: path).filter { isData($0) && !isServers($0) }
+                    if collection == nil, name != "config" {
+                        found.overlooked += own.map {
+                            "\(path)/\($0) isn't imported: the database \(name) is the server's own; dump the collection from another one"
+                        }
+                    }
+                    continue
+                }
                 try add(name, in: path, try entries(of: path), only: collection, to: &found)
             }
         }
@@ -76,6 +90,14 @@ public enum DumpFolder {
         } catch {
             throw DumpError(.noDump, "can't read the folder \(directory)")
         }
+    }
+
+    /// The databases of a MongoDB server itself.
+    private static let servers = ["admin", "config", "local"]
+
+    /// Whether a file is of a server's own collections.
+    private static func isServers(_ name: String) -> Bool {
+        ["system.", "startup_log.", "oplog.", "replset."].contains { name.hasPrefix($0) }
     }
 
     private static func isData(_ name: String) -> Bool { name.hasSuffix(".bson") || name.hasSuffix(".bson.gz") }
@@ -113,7 +135,7 @@ public enum DumpFolder {
         }
     }
 
-    /// What of a database's folder isn't imported, besides views and the server's own collections.
+    /// What of a database's folder isn't imported, besides the server's own collections.
     private static func overlooked(in directory: String, _ names: [String]) -> [String] {
         names.compactMap { name -> String? in
             let path = "\(directory)/\(name)"
@@ -126,6 +148,10 @@ public enum DumpFolder {
                 return
                     "\(path) isn't imported: time series aren't kept; dump the collection with `mongoexport`, or from a copy that is none"
             }
+            if ["system.js.bson", "system.js.bson.gz"].contains(name) {
+                return
+                    "\(path) isn't imported: JavaScript that is stored in a database isn't kept; make it functions of the app"
+            }
             let lower = name.lowercased()
             if !isData(name), [".bson", ".bson.gz", ".bson.zst", ".bson.snappy"].contains(where: lower.hasSuffix) {
                 return "\(path) isn't imported: files of documents end in .bson or .bson.gz"
@@ -133,9 +159,13 @@ public enum DumpFolder {
             for suffix in [".metadata.json", ".metadata.json.gz"] where name.hasSuffix(suffix) {
                 let stem = String(name.dropLast(suffix.count))
                 let hasData = names.contains { $0 == stem + ".bson" || $0 == stem + ".bson.gz" }
-                guard !hasData, !stem.hasPrefix("system.") else { continue }
+                guard !stem.hasPrefix("system.") else { continue }
                 let metadata = try? DumpMetadata(path: path)  // one that can't be read has nothing to import either
-                guard let metadata, !metadata.isView else { continue }
+                if metadata?.isView == true {
+                    return
+                        "\(path) isn't imported: it is a view, and whoever reads it finds nothing; run its pipeline where it is read"
+                }
+                guard !hasData, metadata != nil else { continue }
                 return "\(path) isn't imported: no file of documents is beside it, so its indexes aren't made"
             }
             return nil

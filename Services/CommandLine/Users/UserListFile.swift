@@ -25,8 +25,10 @@ struct UserListFile {
     private var isEscaped = false
     /// The last byte outside of strings that isn't white space.
     private var last: UInt8 = 0
-    /// Whether the rest of the line is passed over.
+    /// Whether something is passed over that is no object, up to the next element or line.
     private var isSkipping = false
+    /// Whether a list has begun.
+    private var hasBegun = false
     /// The entry that is or was read last; on line 0 before the first.
     private var current = Entry(line: 0, text: [])
 
@@ -70,10 +72,7 @@ struct UserListFile {
     private mutating func take(_ byte: UInt8) throws -> Entry? {
         let isLineEnd = byte == UInt8(ascii: "\n")
         if isLineEnd { line += 1 }
-        if isSkipping {
-            isSkipping = !isLineEnd
-            return nil
-        }
+        if isSkipping, isSkipped(byte) { return nil }
         guard !unclosed.isEmpty else { return try takeOutside(byte) }
         // No JSON has a line's end in a string: the object ended too early. What follows is others.
         if isInString, isLineEnd { return broken("the object doesn't end: its line ends in a string") }
@@ -87,13 +86,7 @@ struct UserListFile {
             current.problem = "the object has more than \(Self.maximumBytes) bytes"
         }
         if isInString {
-            if isEscaped {
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\\") {
-                isEscaped = true
-            } else if byte == UInt8(ascii: "\"") {
-                isInString = false
-            }
+            takeInString(byte)
             return nil
         }
         switch byte {
@@ -104,6 +97,30 @@ struct UserListFile {
         }
         if ![0x20, 0x09, 0x0A, 0x0D].contains(byte) { last = byte }
         return unclosed.isEmpty ? current : nil
+    }
+
+    private mutating func takeInString(_ byte: UInt8) {
+        if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isInString = false
+        }
+    }
+
+    /// Whether a byte belongs to what is passed over. An element may be a string, in which commas and brackets have no meaning.
+    private mutating func isSkipped(_ byte: UInt8) -> Bool {
+        if byte == UInt8(ascii: "\n") {
+            (isSkipping, isInString, isEscaped) = (false, false, false)
+        } else if isInString {
+            takeInString(byte)
+        } else if byte == UInt8(ascii: "\"") {
+            isInString = true
+        } else if [UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "{")].contains(byte) {
+            isSkipping = false
+        }
+        return isSkipping
     }
 
     /// Whether an object may stand here: as a field's value or an element.
@@ -118,13 +135,14 @@ struct UserListFile {
     private mutating func takeOutside(_ byte: UInt8) throws -> Entry? {
         switch byte {
         case UInt8(ascii: "{"):
-            (unclosed, last) = ([byte], byte)
+            (unclosed, last, hasBegun) = ([byte], byte, true)
             current = Entry(line: line, text: [byte])
-        case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: break
+        case UInt8(ascii: "["): hasBegun = true
+        case UInt8(ascii: "]"), UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: break
         default:
             let problem = "neither an object nor an array of objects"
-            guard current.line > 0 else { throw ToolError("\(path):\(line): \(problem)") }
-            isSkipping = true
+            guard hasBegun else { throw ToolError("\(path):\(line): \(problem)") }
+            (isSkipping, isInString) = (true, byte == UInt8(ascii: "\""))
             return Entry(line: line, text: [], problem: problem)
         }
         return nil

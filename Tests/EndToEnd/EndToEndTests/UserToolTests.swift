@@ -84,6 +84,21 @@ import Testing
         }
     }
 
+    @Test func `an element that is no object costs no other one, wherever it stands`() async throws {
+        for junk in ["null", "5", #""a, {\"b\": 1} ] text""#, "@@", "true false"] {
+            for begin in ["", "\(junk),"] {
+                let ids = (0..<3).map { _ in ObjectId().hexString }
+                let users = ids.map { Self.user($0, "\($0)@example.org").replacing("\n", with: " ") }
+                let file = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
+                defer { try? FileManager.default.removeItem(at: file) }  // a temporary file
+                try Data("[\(begin)\(users[0]),\(junk),\(users[1]) , \(users[2])]".utf8).write(to: file)
+                let run = try await run(["users", "import", file.path])
+                let refused = begin.isEmpty ? 1 : 2
+                #expect(run.output.contains("3 users added, 0 were there already, \(refused) refused"), "\(run.output)")
+            }
+        }
+    }
+
     @Test func `what of a list can't sign in is said, and an encoding that isn't read`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

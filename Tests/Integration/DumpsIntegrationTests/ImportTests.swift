@@ -126,8 +126,17 @@ import Testing
             let folder = "\(fixture.folder)/in/Shop"
             for name in [
                 "system.buckets.weather.bson", "weather.bson.zst", "UPPER.BSON", "bare.metadata.json", "notes.txt",
+                "system.views.bson", "system.js.bson", "../oplog.bson", "../admin/system.users.bson",
+                "../admin/jobs.bson", "../local/startup_log.bson", "../config/settings.bson",
             ] {
+                let place = URL(fileURLWithPath: "\(folder)/\(name)").deletingLastPathComponent()
+                try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
                 let text = name.hasSuffix(".json") ? #"{"indexes": [], "collectionName": "bare"}"# : ""
+                try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            // Older dumps have an empty file of documents for a view.
+            for name in ["view.bson", "view.metadata.json"] {
+                let text = name.hasSuffix(".json") ? #"{"collectionName": "view", "type": "view", "indexes": []}"# : ""
                 try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
             }
             let options = #"{"capped": true, "size": 4096, "validator": {"n": 1}, "collation": null, "flags": 1}"#
@@ -139,8 +148,8 @@ import Testing
             let said = contents.overlooked.compactMap { $0.split(separator: " ").first?.split(separator: "/").last }
             #expect(
                 said.sorted() == [
-                    "UPPER.BSON", "bare.metadata.json", "inner", "kept.metadata.json", "system.buckets.weather.bson",
-                    "weather.bson.zst",
+                    "UPPER.BSON", "bare.metadata.json", "inner", "jobs.bson", "kept.metadata.json", "oplog.bson",
+                    "system.buckets.weather.bson", "system.js.bson", "view.metadata.json", "weather.bson.zst",
                 ])
             #expect(
                 contents.overlooked.contains(
