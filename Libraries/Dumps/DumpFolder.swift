@@ -88,6 +88,13 @@ public enum DumpFolder {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         } catch {
+            var isFolder: ObjCBool = false
+            if FileManager.default.fileExists(atPath: directory, isDirectory: &isFolder), !isFolder.boolValue {
+                throw DumpError(
+                    .noDump,
+                    "\(directory) is a file: only folders of `mongodump` are imported; restore an archive with `mongorestore --archive`, and dump it with `--out`"
+                )
+            }
             throw DumpError(.noDump, "can't read the folder \(directory)")
         }
     }

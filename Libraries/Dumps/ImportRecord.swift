@@ -70,28 +70,22 @@ struct ImportRecord: Sendable {
 
 /// Identifies a file, to recognize the one with which an import began.
 enum FileDigest {
-    private static let sample = 1 << 20
+    private static let piece = 1 << 20
 
-    /// The size, and a fingerprint of the first and the last megabyte: reading all of a large file would take as long as the
-    /// import.
+    /// The size and a fingerprint of all bytes: a later dump often has the same size, and the same beginning and end.
     static func of(_ path: String) throws(DumpError) -> String {
         let descriptor = try ByteSource.open(path)
         defer { close(descriptor) }
-        let size = Int(lseek(descriptor, 0, SEEK_END))
-        var fingerprint = Fingerprint()
-        var bytes = [UInt8](repeating: 0, count: sample)
-        for start in [0, max(size - sample, 0)] {
-            var read = 0
-            while read < sample {
-                let count = bytes.withUnsafeMutableBytes { buffer in
-                    buffer.baseAddress.map { pread(descriptor, $0 + read, sample - read, start + read) } ?? -1
-                }
-                guard count >= 0 else { throw DumpError.system(.badFile, "can't read", path) }
-                if count == 0 { break }
-                read += count
+        var fingerprint = Fingerprint(), size = 0
+        var bytes = [UInt8](repeating: 0, count: piece)
+        while true {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                buffer.baseAddress.map { pread(descriptor, $0, piece, size) } ?? -1
             }
-            fingerprint.add(bytes.prefix(read))
+            guard count >= 0 else { throw DumpError.system(.badFile, "can't read", path) }
+            if count == 0 { return "\(size)-\(String(fingerprint.value, radix: 16))" }
+            fingerprint.add(bytes.prefix(count))
+            size += count
         }
-        return "\(size)-\(String(fingerprint.value, radix: 16))"
     }
 }

@@ -240,4 +240,27 @@ import Testing
             #expect(again.inserted == 10 && again.rejected == 0)
         }
     }
+
+    @Test func `a later dump of the same size is another one`() async throws {
+        try await DumpFixture.with { fixture in
+            // More than two megabytes that differ in the middle only.
+            func dump(_ number: Int32) throws -> DumpedCollection {
+                let text = Value.string(String(repeating: "x", count: 1 << 20))
+                let documents: [Document] = [
+                    ["_id": 1, "text": text], ["_id": 2, "n": .int32(number)], ["_id": 3, "text": text],
+                ]
+                return try fixture.dump(try documents.flatMap { try BSON.encode($0) }, as: "items")
+            }
+            for number in 1...2 as ClosedRange<Int32> {
+                let report = try await fixture.importer { $0.drops = true }.run(try dump(number))
+                #expect(report.inserted == 3 && report.isComplete)
+                #expect(try await fixture.collection("items").findOne(["_id": 2])?["n"] == .int32(number))
+            }
+            let archive = "\(fixture.folder)/archive"
+            try Data().write(to: URL(fileURLWithPath: archive))
+            #expect { try DumpFolder.collections(in: archive) } throws: {
+                "\($0)".contains("only folders of `mongodump`")
+            }
+        }
+    }
 }
