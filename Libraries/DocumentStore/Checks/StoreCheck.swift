@@ -14,14 +14,29 @@ public struct StoreCheck: Sendable {
         self.client = client
     }
 
+    /// How long a check may take, which is less than the administration API and the proxy wait: enough for about two million documents.
+    private static let longest = Duration.seconds(280)
+
     /// - Returns: what is wrong, one finding for each code and collection; empty when nothing is.
+    /// - Throws: `DocumentStoreError` `timeLimit` when it takes too long.
     public func findings() async throws -> [StoreFinding] {
+        do {
+            return try await findings(within: TimeLimit(Int(Self.longest / .milliseconds(1))))
+        } catch let error as PostgresError where error.sqlstate == "57014" {
+            throw DocumentStoreError(
+                .timeLimit,
+                "the check takes longer than \(Self.longest / .seconds(1)) seconds: run it while little happens, or on a restored copy",
+                mongoCode: 50, underlying: error)
+        }
+    }
+
+    private func findings(within limit: TimeLimit) async throws -> [StoreFinding] {
         try await client.withTransaction { transaction in
             try await transaction.execute("set transaction isolation level repeatable read, read only")
             let app = PostgresValue.text(storage.app)
             var found: [StoreFinding] = []
             for (code, sql) in Self.ofApp {
-                found += try await Self.ask(code, sql, [app], in: transaction)
+                found += try await Self.ask(code, sql, [app], in: transaction, within: limit)
             }
             let tables = try await transaction.query(
                 """
@@ -39,7 +54,8 @@ public struct StoreCheck: Sendable {
                     found.append(.init(code: .partitionKey, count: 1, example: "\(database).\(name)"))
                 }
                 for (code, sql) in Self.ofTable(relation) {
-                    found += try await Self.ask(code, sql, [app, .text(database), .text(name)], in: transaction)
+                    found += try await Self.ask(
+                        code, sql, [app, .text(database), .text(name)], in: transaction, within: limit)
                 }
             }
             return found
@@ -47,8 +63,10 @@ public struct StoreCheck: Sendable {
     }
 
     private static func ask(
-        _ code: StoreFinding.Code, _ sql: String, _ parameters: [PostgresValue], in transaction: PostgresTransaction
+        _ code: StoreFinding.Code, _ sql: String, _ parameters: [PostgresValue], in transaction: PostgresTransaction,
+        within limit: TimeLimit
     ) async throws -> [StoreFinding] {
+        if let statement = limit.statement { _ = try await transaction.query(statement) }
         let rows = try await transaction.query(
             "with found as (\(sql)) select count(*), coalesce(min(place), '') from found", parameters)
         let (count, example) = try rows[0].decode((Int, String).self)

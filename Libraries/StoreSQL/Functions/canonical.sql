@@ -5,6 +5,11 @@ begin
         hint = 'Write the value in Extended JSON, e.g. {"$numberLong": "5"}, {"$date": "2026-01-31T12:00:00Z"}, {"$oid": "…"}.';
 end $$;
 
+-- The keys that say that an object is a value of another type.
+create or replace function partita.type_names() returns text[] language sql immutable as $$
+    select '{$oid,$numberInt,$numberLong,$numberDouble,$numberDecimal,$date,$binary,$uuid,$timestamp,$regularExpression,$symbol,$code,$dbPointer,$minKey,$maxKey,$undefined}'::text[]
+$$;
+
 -- The Extended JSON wrapper of a canonical value: its first key if that begins with "$", else null.
 create or replace function partita.wrapper(value json) returns text language plpgsql immutable as $$
 declare
@@ -174,7 +179,7 @@ end $$;
 create or replace function partita.canonical(value json, was json, was_plain jsonb, path text) returns text language plpgsql as $$
 declare
     kind constant text := json_typeof(value);
-    type_names constant text[] := '{$oid,$numberInt,$numberLong,$numberDouble,$numberDecimal,$date,$binary,$uuid,$timestamp,$regularExpression,$symbol,$code,$dbPointer,$minKey,$maxKey,$undefined}';
+    type_names constant text[] := partita.type_names();
     wrapper text;
     was_wrapper text;
     has_type_name boolean;
@@ -307,7 +312,8 @@ begin
         return '[' || coalesce(result, '') || ']';
     else
         wrapper := partita.wrapper(value);
-        if wrapper is null then
+        -- An object with another name of this form, such as a stored update, is one.
+        if wrapper is null or wrapper <> all (partita.type_names()) then
             select string_agg(
                 to_json(e.key)::text || ':' || case
                     when json_typeof(e.value) in ('null', 'boolean', 'number', 'string') then e.value::text
@@ -326,6 +332,8 @@ begin
         case wrapper
         when '$numberInt' then return content;
         when '$symbol' then return (value -> '$symbol')::text;
+        -- Without the bits of one of several representations of a number.
+        when '$numberDecimal' then return json_build_object(wrapper, split_part(content, ':', 1))::text;
         when '$numberLong' then
             if abs(content::numeric) <= 9007199254740992 then return content; end if;
         when '$numberDouble' then

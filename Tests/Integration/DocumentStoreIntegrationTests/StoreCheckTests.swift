@@ -31,6 +31,13 @@ struct StoreCheckTests {
                     [.text(#"{"_id": "\#(id)", "partition": "conversation=1", "n": 5}"#)])
             }
             try await fixture.client.execute("delete from \(fixture.table) where _id = 's:x'")
+            // Values that have several forms, and a field that looks like a type's.
+            let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            try await collection.insertOne([
+                "_id": "odd", "partition": "conversation=1", "stored": ["$set": ["n": 1]], "symbol": .symbol("s"),
+                "nan": .decimal128(Decimal128(high: 0x7C00_0000_0000_0000, low: 0x12)),
+                "zero": .decimal128(Decimal128(high: 0x3041_ED09_BEAD_87C0, low: 0x378D_8E64_0000_0000)),
+            ])
             _ = try await fixture.client.query("select partita.begin_epoch('test')")
             _ = try await fixture.commit(.of(3, [.update("4", ["$set": ["text": "new"]])], in: Self.partition))
             try await body(fixture, StoreCheck(fixture.store.storage(of: StoreFixture.app), on: fixture.client))
