@@ -28,6 +28,9 @@ extension CurlEasy {
             try set(CURLOPT_PASSWORD, credentials.password)
         }
         try setMethod(request)
+        // libcurl sends a request again when the server closes a connection that was used before without an answer, also if it has carried
+        // the request out. What mustn't happen twice (RFC 9110, 9.2.2) gets a connection of its own.
+        if ["POST", "PATCH"].contains(request.method) { try set(CURLOPT_FRESH_CONNECT, 1) }
         var lines: [String] = []
         for header in request.headers { lines.append(try headerLine(header)) }
         // Suppresses libcurl's defaults: it would wait for a "100 Continue", and declare any body a form.

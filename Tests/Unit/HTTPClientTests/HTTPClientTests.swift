@@ -52,6 +52,20 @@ import Testing
         #expect(server.connections == 1)
     }
 
+    /// A server that has carried out a request may end before it answers.
+    @Test(arguments: ["POST", "PATCH"])
+    func `what mustn't happen twice is sent once, also if its connection dies`(method: String) async throws {
+        let client = client()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { _ = try await client.send(.init(url: url("/echo"))) } }
+            try await group.waitForAll()
+        }
+        await #expect(throws: HTTPClientError.self) {
+            try await client.send(.init(method: method, url: url("/hang-up"), body: Array("pay".utf8)))
+        }
+        #expect(seen.withLock { $0.count { $0.target == "/hang-up" } } == 1)
+    }
+
     @Test func `many requests at once share the connections that are allowed`() async throws {
         var configuration = HTTPClient.Configuration()
         configuration.maximumConnectionsPerHost = 3
@@ -60,7 +74,7 @@ import Testing
             for number in 0..<60 {
                 group.addTask {
                     let body = Array("\(number)".utf8)
-                    let response = try await client.send(.init(method: "POST", url: url("/echo"), body: body))
+                    let response = try await client.send(.init(method: "PUT", url: url("/echo"), body: body))
                     #expect(response.body == body)
                 }
             }
