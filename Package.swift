@@ -147,7 +147,7 @@ let libraries: [Target] = [
         "Functions",
         [
             "AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop",
-            "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
+            "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Texts",
         ]),
     library(
         "Grants",

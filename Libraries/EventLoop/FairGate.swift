@@ -84,6 +84,14 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Takes a place if the caller may have one without waiting. It is kept as after ``enter(_:member:within:isCounted:)``.
+    public func enterAtOnce(_ owner: Owner, member: ExactText? = nil) -> Bool {
+        state.withLock { !$0.isClosed && $0.shares.take(owner, member: member) }
+    }
+
+    /// Whether callers of an owner wait.
+    public func isAwaited(by owner: Owner) -> Bool { state.withLock { $0.shares.waiting(owner) > 0 } }
+
     /// Releases a place.
     /// - Parameter member: The same as in ``enter(_:member:within:)``.
     public func leave(_ owner: Owner, member: ExactText? = nil) {
