@@ -3,7 +3,7 @@ import QueryLanguage
 import SyncEngine
 
 /// A document that a write found: as it was, and as it will be. One of them may be missing; both are the same if the write changed
-/// nothing.
+/// nothing. A document that can't be inserted, since there is one with its `_id`, is one, too.
 public struct MetDocument: Sendable {
     public let namespace: ChangeEvent.Namespace
     public let before: Document?

@@ -44,6 +44,8 @@ extension DocumentSession {
         // Under review, the author is told what there is before anything else.
         if isChecked || review != nil { _ = try await lock(table, id: id) }
         if plan[key]?.current != nil {
+            // Met all the same: who may not insert it is told that, and not that there is one already.
+            plan.met?.append(MetDocument(namespace: table.namespace, before: nil, after: document))
             throw DocumentStoreError(duplicateId: document, in: table)
         }
         plan.hold(table, id: id, row: nil)

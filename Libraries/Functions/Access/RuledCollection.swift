@@ -70,8 +70,7 @@ struct RuledCollection: Sendable {
             options.projection.map { [$0] } ?? [], positionedBy: call.filter, now: collection.now)
         return try await results(
             of: call.filter, options: options, through: Pipeline([]), context(collation: options.collation),
-            within: call.answerBytes
-        ).map { try projection.apply(to: $0) }
+            within: call.answerBytes, as: projection)
     }
 
     private func aggregate(_ call: DocumentCall) async throws -> [Document] {
@@ -96,39 +95,43 @@ struct RuledCollection: Sendable {
     private struct HiddenOrder: Error {}
 
     /// The result of a pipeline over the visible parts of the matching documents.
+    /// - Parameter projection: What is made of each result before it counts towards the limit of bytes.
     private func results(
         of filter: Document, options: FindOptions, through pipeline: Pipeline, _ context: PipelineContext,
-        within bytes: Int
+        within bytes: Int, as projection: ProjectionChain? = nil
     ) async throws -> [Document] {
         let stored = try await query(filter, collation: options.collation).stored
         if options.sort != nil, try await collection.hasIndexedOrder(stored, options: options) {
             do {
                 return try await results(
-                    of: filter, options: options, inOrder: true, through: pipeline, context, within: bytes)
+                    of: filter, options: options, inOrder: true, through: pipeline, context, within: bytes,
+                    as: projection)
             } catch is HiddenOrder {}
         }
         return try await results(
-            of: filter, options: options, inOrder: false, through: pipeline, context, within: bytes)
+            of: filter, options: options, inOrder: false, through: pipeline, context, within: bytes, as: projection)
     }
 
     private func results(
         of filter: Document, options: FindOptions, inOrder: Bool, through pipeline: Pipeline,
-        _ context: PipelineContext,
-        within limit: Int
+        _ context: PipelineContext, within limit: Int, as projection: ProjectionChain?
     ) async throws -> [Document] {
         var run = PipelineRun(pipeline, context: context)
         var results = CollectedDocuments(limit: limit)
+        func add(_ part: [Document]) throws {
+            try results.add(try projection.map { projection in try part.map { try projection.apply(to: $0) } } ?? part)
+        }
         // A join makes one query per batch.
         var batch: [Document] = []
         try await forEach(filter, options: options, inOrder: inOrder) { document in
             batch.append(document)
             guard batch.count == PipelineContext.batchSize else { return true }
-            try await run.process(batch) { try results.add($0) }
+            try await run.process(batch, add)
             batch.removeAll(keepingCapacity: true)
             return !run.isDone
         }
-        try await run.process(batch) { try results.add($0) }
-        try await run.finish { try results.add($0) }
+        try await run.process(batch, add)
+        try await run.finish(add)
         return results.documents
     }
 

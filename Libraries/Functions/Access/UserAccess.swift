@@ -105,13 +105,18 @@ public struct UserAccess: Sendable {
         let restriction = try await rules.restriction(of: request)
         let review = RuledWrites(
             rules: rules, restriction: restriction, request: request, answers: answers, now: session.now)
-        let (result, met) = try await review.finding {
-            try await session.reviewing(by: review) { session -> Result<Value, BulkWriteError> in
+        let (outcome, met) = try await review.finding {
+            try await session.reviewing(by: review) {
+                session -> Result<Result<Value, BulkWriteError>, DocumentStoreError> in
                 do {
                     return .success(
-                        try await call.withoutProjection.perform(
-                            on: session.collection(call.namespace.collection, database: call.namespace.database)))
+                        .success(
+                            try await call.withoutProjection.perform(
+                                on: session.collection(call.namespace.collection, database: call.namespace.database))))
                 } catch let error as BulkWriteError {
+                    return .success(.failure(error))
+                } catch let error as DocumentStoreError where error.code == .duplicateKey {
+                    // Who may not write the document isn't told that there is one with its `_id`.
                     return .failure(error)
                 }
             }
@@ -127,6 +132,7 @@ public struct UserAccess: Sendable {
             }
         }
         if isMissing { throw RuleAnswers.Missing() }
+        let result = try outcome.get()
         guard case .success(.document(let found)) = result, call.returnsDocument else { return result }
         guard let visible = try await rules.visible(found, to: request) else { return .success(.null) }
         let projections = restriction.projections + (call.projection.map { [$0] } ?? [])

@@ -66,4 +66,23 @@ struct ClientCallTests {
             }
         }
     }
+
+    @Test func `what a projection leaves out doesn't count towards the size of an answer`() async throws {
+        try await RuledFixture.with { fixture in
+            let text = String(repeating: "x", count: 1 << 20)
+            for number in 0..<40 as Range<Int32> {
+                try await fixture.collection("Note").insertOne([
+                    "_id": .int32(number), "owner": "ann", "text": .string(text),
+                ])
+            }
+            func find(_ more: Document) async throws -> Value {
+                var arguments: Document = ["database": "Test", "collection": "Note", "filter": [:]]
+                for field in more.fields { arguments[field.key] = field.value }
+                return try await fixture.user("ann").performForClient(
+                    try DocumentCall(action: "find", arguments: arguments), on: fixture.store, app: fixture.app.id)
+            }
+            #expect(try await find(["projection": ["_id": 1]]).arrayValue?.count == 40)
+            await #expect(throws: EffectFailure.self) { try await find([:]) }
+        }
+    }
 }
