@@ -47,7 +47,9 @@ enum HostCrypto {
             let isValid = try key.verify(
                 try bytes(5), of: try bytes(4), Digest(try name(1)), SigningKey.Scheme(try name(2)))
             return [isValid ? 1 : 0]
-        case "key": return Array(try SigningKey(pem: try bytes(2), isPrivate: try name(1) == "1").kind.utf8)
+        case "key":
+            let key = try SigningKey(pem: try bytes(2), isPrivate: try name(1) == "1", passphrase: try bytes(3))
+            return Array(key.kind.utf8) + [0x0A] + (try key.pem())
         case "random": return try Randomness.bytes(try number(1))
         case "cipher-lengths":
             let lengths = try SymmetricCipher.lengths(of: try name(1))

@@ -1,7 +1,7 @@
 import Ccrypto
 import Foundation
 
-/// An RSA or elliptic curve key in PEM.
+/// An RSA or elliptic curve key.
 final class SigningKey {
     /// A signature scheme.
     enum Scheme: String {
@@ -25,27 +25,65 @@ final class SigningKey {
     }
 
     private let key: OpaquePointer
+    private let isPrivate: Bool
 
-    init(pem: [UInt8], isPrivate: Bool) throws(HostCrypto.Failure) {
+    /// - Parameters:
+    ///   - pem: A private key, or for a public key also the private one that it belongs to, or a certificate (X.509) of it.
+    ///   - passphrase: That of an encrypted private key; empty for none.
+    init(pem: [UInt8], isPrivate: Bool, passphrase: [UInt8] = []) throws(HostCrypto.Failure) {
         // The general parser doesn't support the old format of public keys (`BEGIN RSA PUBLIC KEY`).
         let isOld = !isPrivate && String(decoding: pem, as: UTF8.self).contains("BEGIN RSA PUBLIC KEY")
-        let found = isOld ? Self.oldPublicKey(pem) : Self.read(pem, isPrivate: isPrivate)
+        let found = isOld ? Self.oldPublicKey(pem) : Self.read(pem, isPrivate: isPrivate, passphrase)
         guard let found else {
-            throw HostCrypto.Failure("the key is no \(isPrivate ? "private" : "public") key in PEM")
+            ERR_clear_error()
+            throw HostCrypto.Failure(
+                "the key is no \(isPrivate ? "private" : "public") key in PEM\(isPrivate ? ", or its passphrase is another one" : "")"
+            )
         }
         key = found
+        self.isPrivate = isPrivate
     }
 
     deinit { EVP_PKEY_free(key) }
 
-    private static func read(_ pem: [UInt8], isPrivate: Bool) -> OpaquePointer? {
-        // The BIO reads from these bytes until it is freed, so they are kept alive until then.
-        pem.withUnsafeBytes { bytes in
-            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
-            defer { BIO_free(source) }
-            return isPrivate
-                ? PEM_read_bio_PrivateKey(source, nil, nil, nil) : PEM_read_bio_PUBKEY(source, nil, nil, nil)
+    private static func read(_ pem: [UInt8], isPrivate: Bool, _ passphrase: [UInt8]) -> OpaquePointer? {
+        // Zero at the end, where libcrypto looks for it. Without a passphrase libcrypto would ask for one at the terminal.
+        var passphrase = passphrase + [0]
+        let readers: [(OpaquePointer, UnsafeMutableRawPointer?) -> OpaquePointer?] =
+            isPrivate
+            ? [{ PEM_read_bio_PrivateKey($0, nil, nil, $1) }]
+            : [
+                { source, _ in PEM_read_bio_PUBKEY(source, nil, nil, nil) },
+                { source, _ in
+                    guard let certificate = PEM_read_bio_X509(source, nil, nil, nil) else { return nil }
+                    defer { X509_free(certificate) }
+                    return X509_get_pubkey(certificate)
+                },
+                { PEM_read_bio_PrivateKey($0, nil, nil, $1) },
+            ]
+        for reader in readers {
+            // The BIO reads from these bytes until it is freed, so they are kept alive until then.
+            let found = pem.withUnsafeBytes { bytes -> OpaquePointer? in
+                guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+                defer { BIO_free(source) }
+                return passphrase.withUnsafeMutableBytes { reader(source, $0.baseAddress) }
+            }
+            if let found { return found }
         }
+        return nil
+    }
+
+    /// The key in PEM: a private one as PKCS #8, a public one as SubjectPublicKeyInfo.
+    func pem() throws(HostCrypto.Failure) -> [UInt8] {
+        guard let target = BIO_new(BIO_s_mem()) else { throw HostCrypto.Failure("the key can't be written") }
+        defer { BIO_free(target) }
+        let isDone =
+            isPrivate
+            ? PEM_write_bio_PKCS8PrivateKey(target, key, nil, nil, 0, nil, nil) : PEM_write_bio_PUBKEY(target, key)
+        guard isDone == 1 else { throw HostCrypto.Failure("the key can't be written") }
+        var bytes = [UInt8](repeating: 0, count: Int(BIO_ctrl_pending(target)))
+        let count = BIO_read(target, &bytes, Int32(bytes.count))
+        return Array(bytes.prefix(Int(max(0, count))))
     }
 
     private static func oldPublicKey(_ pem: [UInt8]) -> OpaquePointer? {

@@ -2,7 +2,7 @@
 const { Buffer } = require("buffer"), { Transform } = require("stream"), { StringDecoder } = require("string_decoder"), { operate } = inside;
 const bytesOf = (data, encoding) => {
   if (typeof data === "string") return Buffer.from(data, encoding === "buffer" ? "utf8" : encoding);
-  if (data instanceof KeyObject) return data.export();
+  if (data instanceof KeyObject) return KeyObject.bytesOf(data);
   if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (data instanceof ArrayBuffer) return Buffer.from(data);
   if (data?.buffer instanceof Uint8Array) return Buffer.from(data.buffer);
@@ -138,22 +138,82 @@ function withPassword(name, password, encrypts, options) {
   }
   return new Cipher(name, derived.subarray(0, keyLength), derived.subarray(keyLength, keyLength + ivLength), encrypts, options);
 }
+const refused = (what, instead) => Object.assign(new Error(`${what} is not supported${instead ? `: ${instead}` : ""}`), { code: "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM" });
+// A key's `export`: asymmetric keys are held in PEM, public ones as SubjectPublicKeyInfo, private ones as PKCS #8.
+function exported(type, bytes, { type: form, format = "pem", passphrase, cipher } = {}) {
+  if (type === "secret") {
+    if (format === "jwk") return { kty: "oct", k: bytes.toString("base64url") };
+    return Buffer.from(bytes);
+  }
+  const own = type === "public" ? "spki" : "pkcs8";
+  if (cipher !== undefined || passphrase !== undefined) throw refused("the export of an encrypted key");
+  if ((form ?? own) !== own || !["pem", "der"].includes(format)) throw refused(`the export of a ${type} key as ${form ?? ""} ${format}`, `use ${own} in pem or der`);
+  const text = bytes.toString("latin1");
+  return format === "pem" ? text : Buffer.from(text.replace(/-----[^-]*-----|\s/g, ""), "base64");
+}
 class KeyObject {
   #bytes;
+  // The bytes of a secret key, the PEM of another one.
+  static bytesOf(key) { return key.#bytes; }
+  static from() { throw refused("a CryptoKey"); }
   constructor(type, bytes, kind, bits) {
     this.type = type;
     this.#bytes = bytes;
     if (kind) { this.asymmetricKeyType = kind; this.asymmetricKeyDetails = kind === "rsa" ? { modulusLength: bits } : { namedCurve: { 256: "prime256v1", 384: "secp384r1", 521: "secp521r1" }[bits] }; }
     else this.symmetricKeySize = bytes.length;
   }
-  export() { return Buffer.from(this.#bytes); }
-  equals(other) { return other instanceof KeyObject && this.type === other.type && this.export().equals(other.export()); }
+  export(options) { return exported(this.type, this.#bytes, options); }
+  equals(other) { return other instanceof KeyObject && this.type === other.type && this.#bytes.equals(other.#bytes); }
 }
-const pem = key => key instanceof KeyObject ? key.export() : bytesOf(typeof key === "object" && key !== null && !ArrayBuffer.isView(key) && key.key !== undefined ? key.key instanceof KeyObject ? key.key.export() : key.key : key);
-function keyObject(key, type) {
-  if (key instanceof KeyObject && type === "private") return key;
-  const bytes = pem(key), [kind, bits] = inside.fromUTF8(operate("key", type === "private" ? "1" : "0", inside.toBase64(bytes))).split(" ");
-  return new KeyObject(type, bytes, kind, Number(bits));
+// Distinguished Encoding Rules (X.690), as far as public keys need them.
+const der = {
+  of: (tag, ...parts) => {
+    const body = Buffer.concat(parts), length = body.length;
+    const head = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+    return Buffer.concat([Buffer.from([tag, ...head]), body]);
+  },
+  number: bytes => der.of(2, bytes[0] & 128 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes),
+};
+const curves = { "P-256": ["2a8648ce3d030107", 32], "P-384": ["2b81040022", 48], "P-521": ["2b81040023", 66] };
+// The PEM of a public key in a JSON Web Key (RFC 7517, 7518).
+function publicKeyOfJWK(jwk) {
+  const part = name => {
+    if (typeof jwk[name] !== "string") throw Object.assign(new TypeError(`the JWK has no '${name}'`), { code: "ERR_CRYPTO_INVALID_JWK" });
+    return Buffer.from(jwk[name], "base64url");
+  };
+  const oid = hex => der.of(6, Buffer.from(hex, "hex")), bits = (...parts) => der.of(3, Buffer.from([0]), ...parts);
+  let algorithm, key;
+  if (jwk.kty === "RSA") {
+    algorithm = [oid("2a864886f70d010101"), der.of(5)];
+    key = bits(der.of(0x30, der.number(part("n")), der.number(part("e"))));
+  } else if (jwk.kty === "EC" && Object.hasOwn(curves, jwk.crv)) {
+    const [curve, length] = curves[jwk.crv], padded = bytes => Buffer.concat([Buffer.alloc(Math.max(0, length - bytes.length)), bytes]);
+    algorithm = [oid("2a8648ce3d0201"), oid(curve)];
+    key = bits(Buffer.from([4]), padded(part("x")), padded(part("y")));
+  } else throw refused(`a JWK of ${jwk.kty} ${jwk.crv ?? ""}`, "RSA and EC with P-256, P-384 or P-521 are");
+  const lines = der.of(0x30, der.of(0x30, ...algorithm), key).toString("base64").match(/.{1,64}/g);
+  return Buffer.from(["-----BEGIN PUBLIC KEY-----", ...lines, "-----END PUBLIC KEY-----", ""].join("\n"));
+}
+function keyObject(given, type) {
+  const isWrapped = typeof given === "object" && given !== null && !ArrayBuffer.isView(given) && !(given instanceof KeyObject) && given.key !== undefined;
+  const key = isWrapped ? given.key : given, { format, type: form, passphrase } = isWrapped ? given : {};
+  if (key instanceof KeyObject) {
+    if (key.type === type) return key;
+    if (key.type !== "private") throw Object.assign(new TypeError(`Invalid key object type ${key.type}, expected ${type}.`), { code: "ERR_CRYPTO_INVALID_KEY_OBJECT_TYPE" });
+  }
+  let bytes;
+  if (key instanceof KeyObject) bytes = KeyObject.bytesOf(key);
+  else if (format === "jwk") {
+    if (type === "private") throw refused("a private key in a JWK", "use PEM");
+    bytes = publicKeyOfJWK(key);
+  } else if (format === "der") {
+    const name = { spki: "PUBLIC KEY", pkcs8: "PRIVATE KEY", pkcs1: type === "private" ? "RSA PRIVATE KEY" : "RSA PUBLIC KEY", sec1: "EC PRIVATE KEY" }[form];
+    if (!name) throw refused(`a key in DER as ${form}`);
+    bytes = Buffer.from(`-----BEGIN ${name}-----\n${bytesOf(key).toString("base64").match(/.{1,64}/g).join("\n")}\n-----END ${name}-----\n`);
+  } else bytes = bytesOf(key);
+  const answer = inside.fromUTF8(operate("key", type === "private" ? "1" : "0", inside.toBase64(bytes), passphrase === undefined ? "" : coded(passphrase)));
+  const end = answer.indexOf("\n"), [kind, bits] = answer.slice(0, end).split(" ");
+  return new KeyObject(type, Buffer.from(answer.slice(end + 1)), kind, Number(bits));
 }
 const RSA_PKCS1_PSS_PADDING = 6;
 function schemeOf(key, kind) {
@@ -165,15 +225,15 @@ const digestName = name => (name ?? "sha256").replace(/^RSA-/i, "").toLowerCase(
 class Sign extends Collected {
   constructor(name) { super(); this.algorithm = digestName(name); operate("hash", this.algorithm, ""); }
   sign(key, encoding) {
-    const { asymmetricKeyType } = keyObject(key, "private");
-    return shown(operate("sign", this.algorithm, schemeOf(key, asymmetricKeyType), inside.toBase64(pem(key)), this.collected()), encoding);
+    const held = keyObject(key, "private");
+    return shown(operate("sign", this.algorithm, schemeOf(key, held.asymmetricKeyType), inside.toBase64(KeyObject.bytesOf(held)), this.collected()), encoding);
   }
 }
 class Verify extends Collected {
   constructor(name) { super(); this.algorithm = digestName(name); operate("hash", this.algorithm, ""); }
   verify(key, signature, encoding) {
-    const { asymmetricKeyType } = keyObject(key, "public");
-    return operate("verify", this.algorithm, schemeOf(key, asymmetricKeyType), inside.toBase64(pem(key)), this.collected(),
+    const held = keyObject(key, "public");
+    return operate("verify", this.algorithm, schemeOf(key, held.asymmetricKeyType), inside.toBase64(KeyObject.bytesOf(held)), this.collected(),
       coded(signature, encoding))[0] === 1;
   }
 }
@@ -221,6 +281,9 @@ module.exports = {
   pbkdf2Sync, pbkdf2: (...args) => { const done = args.pop(); later(() => pbkdf2Sync(...args), done); },
   scryptSync, scrypt: (...args) => { const done = args.pop(); later(() => scryptSync(...args), done); },
   timingSafeEqual(a, b) {
+    for (const [name, value] of Object.entries({ buf1: a, buf2: b })) {
+      if (typeof value === "string") throw Object.assign(new TypeError(`The "${name}" argument must be an instance of ArrayBuffer, Buffer, TypedArray, or DataView.`), { code: "ERR_INVALID_ARG_TYPE" });
+    }
     const [x, y] = [bytesOf(a), bytesOf(b)];
     if (x.length !== y.length) throw Object.assign(new RangeError("Input buffers must have the same byte length"),
       { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH" });
@@ -232,5 +295,10 @@ module.exports = {
   getCiphers: () => ["aes-128-cbc", "aes-128-ctr", "aes-128-ecb", "aes-128-gcm", "aes-192-cbc", "aes-192-ctr", "aes-192-gcm", "aes-256-cbc",
   "aes-256-ctr", "aes-256-ecb", "aes-256-gcm", "chacha20-poly1305"],
   constants: { RSA_PKCS1_PADDING: 1, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2 },
+  getRandomValues: target => randomFillSync(target),
+  // Packages look for these when they are loaded, also if they don't use them.
+  ...Object.fromEntries(["createDiffieHellman", "createDiffieHellmanGroup", "createECDH", "diffieHellman", "generateKey", "generateKeySync", "generateKeyPair",
+    "generateKeyPairSync", "hkdf", "hkdfSync", "publicEncrypt", "publicDecrypt", "privateEncrypt", "privateDecrypt"].map(name =>
+    [name, () => { throw refused(`crypto.${name}`); }])),
   get webcrypto() { return { getRandomValues: randomFillSync, randomUUID }; },
 };
