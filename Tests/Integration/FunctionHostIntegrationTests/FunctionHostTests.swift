@@ -264,6 +264,53 @@ struct FunctionHostTests {
         #expect(host.logs.last?.contains("dropped") == true)
     }
 
+    @Test func `the console formats, counts, groups and measures, as Node's does`() throws {
+        let host = try TestHost([
+            "talk": """
+            exports = () => {
+              console.log("%s is %d%%, %j", "x", 5, { a: 1 }, "more");
+              console.log("100% sure", 1);
+              console.group("outer");
+              console.count();
+              console.groupEnd();
+              console.assert(true, "not said");
+              console.assert(false, "said", 1);
+              console.table([{ a: 1 }]);
+              console.time("t");
+              console.timeEnd("t");
+              const timer = setTimeout(() => {}, 1).unref();
+              clearTimeout(timer);
+              return timer.hasRef();
+            }
+            """
+        ])
+        #expect(try host.call("talk").get() == false)
+        #expect(
+            host.logs.prefix(6) == [
+                "log: x is 5%, {\"a\":1} more", "log: 100% sure 1", "log: outer", "log:   default: 1",
+                "error: Assertion failed: said 1", "log: [{\"a\":1}]",
+            ], "\(host.logs)")
+        #expect(host.logs.last?.hasPrefix("log: t: ") == true)
+    }
+
+    @Test func `the documented forms of extreme keys and Extended JSON are those of App Services`() throws {
+        let host = try TestHost([
+            "keys": "exports = () => [BSON.MinKey, { $lt: BSON.MaxKey }, BSON.MaxKey(), new BSON.MinKey()]",
+            "text": """
+            exports = () => [EJSON.stringify({ n: 42, d: new Date(1), l: BSON.Long.fromString("9007199254740993") }),
+              EJSON.stringify({ n: 42 }, { relaxed: true })]
+            """,
+            "large": "exports = () => 2n ** 70n",
+        ])
+        #expect(try host.call("keys").get() == [.minKey, ["$lt": .maxKey], .maxKey, .minKey])
+        #expect(
+            try host.call("text").get() == [
+                #"{"n":{"$numberInt":"42"},"d":{"$date":{"$numberLong":"1"}},"l":{"$numberLong":"9007199254740993"}}"#,
+                #"{"n":42}"#,
+            ])
+        #expect(throws: FunctionFailure.self) { try host.call("large").get() }
+    }
+
     @Test func `a seeded run is reproducible`() throws {
         let source =
             "exports = () => [Math.random(), String(new BSON.ObjectId()), String(BSON.ObjectId()), Date.now(), new Date().toISOString()]"

@@ -44,6 +44,77 @@ import Testing
         }
     }
 
+    @Test func `a condition that is undefined is refused, wherever it stands, and changes nothing`() async throws {
+        try await PoolFixture.with { fixture in
+            try await fixture.items.insertMany([["_id": "a"], ["_id": "b"]])
+            let seen = try await fixture.run(
+                """
+                exports = async () => {
+                  \(Self.catching)
+                  const missing = {}.owner;
+                  const calls = [
+                    () => items.deleteMany({owner: missing}), () => items.updateMany({owner: missing}, {$set: {n: 1}}),
+                    () => items.find({owner: {$in: [missing]}}).toArray(), () => items.findOne({$and: [{a: 1}, {b: missing}]}),
+                    () => items.count({a: {$eq: missing}}), () => items.distinct("a", {b: missing}),
+                    () => items.aggregate([{$match: {owner: missing}}]).toArray(),
+                    () => items.bulkWrite([{deleteMany: {filter: {owner: missing}}}]),
+                  ];
+                  const codes = [];
+                  for (const call of calls) codes.push((await caught(call)).code);
+                  // A field that is set to undefined is left out.
+                  await items.insertOne({_id: "c", left: missing});
+                  return codes;
+                };
+                """)
+            #expect(seen == .array(Array(repeating: 2, count: 8)), "\(seen)")
+            #expect(try await fixture.items.find().count == 3)
+            #expect(try await fixture.items.find(["n": 1]).isEmpty)
+        }
+    }
+
+    @Test func `a result that is too large for a function fails its call only`() async throws {
+        try await PoolFixture.with { fixture in
+            let text = String(repeating: "x", count: 1 << 20)
+            for number in 0..<45 as Range<Int32> {
+                try await fixture.items.insertOne(["_id": .int32(number), "text": .string(text)])
+            }
+            let seen = try await fixture.run(
+                """
+                exports = async () => {
+                  \(Self.catching)
+                  let last = -1, count = 0;
+                  const first = await caught(() => items.find({}).toArray());
+                  for (;;) {
+                    const part = await items.find({_id: {$gt: last}}).sort({_id: 1}).limit(10).toArray();
+                    if (!part.length) break;
+                    count += part.length;
+                    last = part[part.length - 1]._id;
+                  }
+                  return [first.name, count, (await items.find({}).project({_id: 1}).toArray()).length];
+                };
+                """)
+            #expect(seen == ["ResultTooLarge", 45, 45], "\(seen)")
+        }
+    }
+
+    @Test func `options of a regular expression that JavaScript lacks are kept`() async throws {
+        try await PoolFixture.with { fixture in
+            let regex = Value.regex(RegularExpression("a b", options: "ix"))
+            try await fixture.items.insertOne(["_id": "a", "regex": regex])
+            let seen = try await fixture.run(
+                """
+                exports = async () => {
+                  const items = context.services.get("mongodb-atlas").db("Test").collection("Item");
+                  const { regex } = await items.findOne({_id: "a"});
+                  await items.insertOne({_id: "b", regex});
+                  return regex.flags;
+                };
+                """)
+            #expect(seen == "i")
+            #expect(try await fixture.items.findOne(["_id": "b"])?["regex"] == regex)
+        }
+    }
+
     @Test func `a write whose filter is undefined is refused, and changes nothing`() async throws {
         try await PoolFixture.with { fixture in
             try await fixture.items.insertMany([["_id": "a"], ["_id": "b"]])

@@ -42,6 +42,26 @@ import Testing
         }
     }
 
+    @Test func `a transaction that its body aborts is no error`() async throws {
+        try await PoolFixture.with { fixture in
+            let result = try await fixture.run(
+                """
+                exports = async () => {
+                  const client = context.services.get("mongodb-atlas");
+                  const items = client.db("Test").collection("Item");
+                  const session = client.startSession();
+                  return await session.withTransaction(async () => {
+                    await items.insertOne({_id: "a"}, {session});
+                    await session.abortTransaction();
+                    return "aborted";
+                  });
+                };
+                """)
+            #expect(result == "aborted")
+            #expect(try await fixture.items.countDocuments() == 0)
+        }
+    }
+
     /// Each locks a document that the other one needs.
     @Test func `two transactions that wait for each other are both applied`() async throws {
         try await PoolFixture.with { fixture in

@@ -110,8 +110,8 @@ const types = {
   BSONRegExp: lazily(() => define("BSONRegExp", (self, pattern, options = "") => { self.pattern = pattern; self.options = options; }, class {
     toEJSON() { return { $regularExpression: { pattern: this.pattern, options: this.options } }; }
   })),
-  MinKey: lazily(() => define("MinKey", () => {}, class { toEJSON() { return { $minKey: 1 }; } })),
-  MaxKey: lazily(() => define("MaxKey", () => {}, class { toEJSON() { return { $maxKey: 1 }; } })),
+  MinKey: lazily(() => define("MinKey", () => {}, class { toEJSON() { return { $minKey: 1 }; } }, { toEJSON: () => ({ $minKey: 1 }) })),
+  MaxKey: lazily(() => define("MaxKey", () => {}, class { toEJSON() { return { $maxKey: 1 }; } }, { toEJSON: () => ({ $maxKey: 1 }) })),
   // Deprecated types that functions don't use: their values are kept unchanged.
   Opaque: lazily(() => define("Opaque", (self, raw) => fixed(self, "raw", raw), class { toEJSON() { return this.raw; } })),
 };

@@ -41,6 +41,24 @@ class Cursor {
 }
 
 const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: bson().make("ObjectId"), ...document } : document;
+// JSON has no `undefined`: a condition with it, or with a function, would be left out, and the filter match more than was meant. MongoDB
+// refuses `undefined` as well.
+function refuseUndefined(condition, path) {
+  const type = typeof condition;
+  if (type === "undefined" || type === "symbol" || type === "function" && !Object.hasOwn(condition, "toEJSON")) {
+    const reason = type === "undefined" ? "undefined" : `a ${type}`;
+    throw Object.assign(new Error(`cannot compare to ${reason}: the filter's '${path}' is ${reason}`), { name: "MongoDBError", code: 2, hasErrorLabel: () => false });
+  }
+  if (condition === null || typeof condition !== "object") return;
+  const prototype = Object.getPrototypeOf(condition);
+  if (!Array.isArray(condition) && prototype !== Object.prototype && prototype !== null) return;
+  for (const key of Object.keys(condition)) refuseUndefined(condition[key], path === "" ? key : `${path}.${key}`);
+}
+function refuseUndefinedIn({ filter, pipeline, operations }) {
+  if (filter !== undefined) refuseUndefined(filter, "");
+  if (Array.isArray(pipeline)) for (const stage of pipeline) if (stage?.$match !== undefined) refuseUndefined(stage.$match, "");
+  if (Array.isArray(operations)) for (const one of operations) for (const part of Object.values(one ?? {})) if (part?.filter !== undefined) refuseUndefined(part.filter, "");
+}
 // App Services ignored options that begin with "$", such as the misspelled "$upsert".
 function withoutOperators(action, options) {
   for (const key of Object.keys(options).filter(key => key.startsWith("$"))) {
@@ -55,6 +73,7 @@ const reading = (projection, options) =>
 function collection(effect, service, database, name) {
   const run = (action, args, given) => {
     const { session, ...options } = given ?? {};
+    try { refuseUndefinedIn(args); } catch (error) { return Promise.reject(error); }
     return effect(service, action, {
       database, collection: name, ...args, ...withoutOperators(action, options), session: session?.id });
   };
@@ -94,24 +113,26 @@ function collection(effect, service, database, name) {
 
 let sessions = 0;
 class Session {
-  #ask;
+  #ask; #isOpen = false;
   constructor(effect, service) {
     this.id = sessions++;
     this.#ask = action => effect(service, action, { session: this.id });
   }
-  startTransaction() { return this.#ask("startTransaction"); }
-  commitTransaction() { return this.#ask("commitTransaction"); }
-  abortTransaction() { return this.#ask("abortTransaction"); }
+  #turn(action, isOpen) { return this.#ask(action).then(result => { this.#isOpen = isOpen; return result; }); }
+  startTransaction() { return this.#turn("startTransaction", true); }
+  commitTransaction() { return this.#turn("commitTransaction", false); }
+  abortTransaction() { return this.#turn("abortTransaction", false); }
   endSession() { return this.#ask("endSession"); }
   async withTransaction(body) {
     for (let attempt = 1; ; attempt++) {
       await this.startTransaction();
       try {
         const result = await body(this);
-        await this.commitTransaction();
+        // The body may have ended it itself.
+        if (this.#isOpen) await this.commitTransaction();
         return result;
       } catch (error) {
-        await this.abortTransaction();
+        if (this.#isOpen) await this.abortTransaction();
         if (!error?.errorLabels?.includes("TransientTransactionError") || attempt === 10) throw error;
       }
     }

@@ -1,6 +1,8 @@
 // `EJSON`: conversion to and from canonical Extended JSON. Numbers follow the Node.js driver: integers are read as numbers if they are
 // exact; a whole number of 32 bits is written as an int, any other number as a double, unless it is known to be of another type: see
 // `typesOf` and `typeRead`.
+// A regular expression that was read with options that JavaScript lacks has here what it is written as.
+const writtenAs = Symbol();
 const readers = lazily(() => {
   const { make } = bson(), opaque = (_, whole) => make("Opaque", whole);
   return {
@@ -18,7 +20,10 @@ const readers = lazily(() => {
     },
     $uuid: v => make("UUID", v), $timestamp: v => make("Timestamp", v.t, v.i), $minKey: () => make("MinKey"), $maxKey: () => make("MaxKey"),
     $regularExpression: v => {
-      try { return new RegExp(v.pattern, v.options.replace(/[^ims]/g, "")); } catch { return make("BSONRegExp", v.pattern, v.options); }
+      try {
+        const regex = new RegExp(v.pattern, v.options.replace(/[^ims]/g, ""));
+        return /[^ims]/.test(v.options) ? Object.defineProperty(regex, writtenAs, { value: v }) : regex;
+      } catch { return make("BSONRegExp", v.pattern, v.options); }
     },
     $undefined: () => undefined, $symbol: opaque, $code: opaque, $dbPointer: opaque,
   };
@@ -75,8 +80,12 @@ function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = u
   switch (typeof value) {
     case "string": case "boolean": return value;
     case "number": return isRelaxed && Number.isFinite(value) ? value : numberToEJSON(value, type, name);
-    case "bigint": return { $numberLong: String(BigInt.asIntN(64, value)) };
+    case "bigint":
+      if (BigInt.asIntN(64, value) !== value) throw new RangeError(`the BigInt ${String(value).slice(0, 40)} has more than 64 bits`);
+      return { $numberLong: String(value) };
     case "object": break;
+    // `BSON.MinKey` and `BSON.MaxKey` are also used as they are.
+    case "function": return Object.hasOwn(value, "toEJSON") ? value.toEJSON() : undefined;
     default: return undefined;
   }
   if (value === null) return null;
@@ -114,6 +123,7 @@ function classToEJSON(value, isRelaxed, depth, name) {
     return isRelaxed && ["Int32", "Double", "Long"].includes(value._bsontype) ? Number(value) : value.toEJSON();
   }
   if (value instanceof RegExp) {
+    if (value[writtenAs]) return { $regularExpression: value[writtenAs] };
     // `source` is a literal of the language: an empty pattern is written as (?:) there, and slashes are escaped.
     const pattern = value.source === "(?:)" ? "" : value.source.replace(/\\([\s\S])/g, (pair, next) => next === "/" ? next : pair);
     return { $regularExpression: { pattern, options: value.flags.replace(/[^ims]/g, "") } };
@@ -126,6 +136,7 @@ const EJSON = lazily(() => ({
   parse: text => fromEJSON(JSON.parse(text)),
   stringify: (value, replacer, space, options) => {
     const settings = [replacer, space, options].find(part => part && typeof part === "object" && !Array.isArray(part)) ?? {};
-    return JSON.stringify(toEJSON(value, settings.relaxed !== false, 0, undefined, outermost()), null, typeof space === "object" ? undefined : space);
+    // App Services wrote the canonical form, unlike Node's driver: the relaxed one loses types.
+    return JSON.stringify(toEJSON(value, settings.relaxed === true, 0, undefined, outermost()), null, typeof space === "object" ? undefined : space);
   },
 }));

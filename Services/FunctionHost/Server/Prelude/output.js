@@ -4,9 +4,35 @@ const text = value => {
   if (value instanceof Error) return value.stack ? `${value}\n${appStack(value.stack)}` : String(value);
   try { return JSON.stringify(toEJSON(value, true)) ?? String(value); } catch { return String(value); }
 };
+// The values of the directives of a format (`%s %d %i %f %j %o %O %c`), as Node's console puts them in.
+const directives = {
+  s: text, d: value => typeof value === "object" ? "NaN" : String(Number(value)), i: value => String(parseInt(value)),
+  f: value => String(parseFloat(value)), j: text, o: text, O: text, c: () => "",
+};
+function line(values) {
+  const [format, ...rest] = values;
+  if (typeof format !== "string" || rest.length === 0 || !format.includes("%")) return values.map(text).join(" ");
+  const formatted = format.replace(/%([sdifjoOc%])/g, (whole, kind) =>
+    kind === "%" ? "%" : rest.length > 0 ? directives[kind](rest.shift()) : whole);
+  return [formatted, ...rest.map(text)].join(" ");
+}
+let indent = "";
 const console = Object.fromEntries(["log", "info", "warn", "error", "debug"].map(level =>
-  [level, (...values) => { host("log", level, values.map(text).join(" "), new Error().stack); }]));
-Object.assign(console, { dir: value => console.log(value), trace: (...values) => console.error(...values) });
+  [level, (...values) => { host("log", level, indent + line(values), new Error().stack); }]));
+const counts = new Map(), begins = new Map();
+const lasting = label => `${label}: ${Date.now() - begins.get(label)}ms`;
+Object.assign(console, {
+  dir: value => console.log(value), table: value => console.log(value), trace: (...values) => console.error(...values),
+  assert: (condition, ...values) => { if (!condition) console.error(...values.length > 0 ? ["Assertion failed:", ...values] : ["Assertion failed"]); },
+  count: (label = "default") => { counts.set(label, (counts.get(label) ?? 0) + 1); console.log(`${label}: ${counts.get(label)}`); },
+  countReset: (label = "default") => { counts.delete(label); },
+  group: (...values) => { if (values.length > 0) console.log(...values); indent += "  "; },
+  groupEnd: () => { indent = indent.slice(2); },
+  time: (label = "default") => { if (!begins.has(label)) begins.set(label, Date.now()); },
+  timeLog: (label = "default", ...values) => { if (begins.has(label)) console.log(lasting(label), ...values); },
+  timeEnd: (label = "default") => { if (begins.has(label)) { console.log(lasting(label)); begins.delete(label); } },
+});
+console.groupCollapsed = console.group;
 
 // Where in a package an error was thrown; empty for one of the app's own source, which the place of the failure names.
 function placeInPackage(stack) {
