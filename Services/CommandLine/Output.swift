@@ -25,12 +25,15 @@ enum Output {
 
     /// A row as a terminal may show it. Texts of apps and their users can have anything: a control character would be a command to the
     /// terminal, and a second line would look like a row of its own.
-    static func shown(_ text: String) -> String {
+    static func shown(_ text: String) -> String { escaped(text.replacing("\n", with: "\n    "), but: [0x09, 0x0A]) }
+
+    /// A text with its control characters as escapes.
+    /// - Parameter kept: Those that stay.
+    static func escaped(_ text: String, but kept: Set<UInt32>) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0x0A: result += "\n    "
-            case 0x09: result += "\t"
+            case let value where kept.contains(value): result.unicodeScalars.append(scalar)
             case 0..<0x20, 0x7F..<0xA0, 0x202A...0x202E, 0x2066...0x2069:
                 result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
             default: result.unicodeScalars.append(scalar)

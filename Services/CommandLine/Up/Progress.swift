@@ -23,7 +23,11 @@ enum Progress {
         }
     }
 
-    private static func text(_ text: String) { text.withCString { _ = write(2, $0, strlen($0)) } }
+    /// A step's line begins with a carriage return. Names of apps, users and dumps can have anything.
+    private static func text(_ text: String) {
+        var text = Output.escaped(text, but: [0x09, 0x0A, 0x0D])
+        _ = text.withUTF8 { write(2, $0.baseAddress, $0.count) }
+    }
 
     static func text(_ duration: Duration) -> String {
         let milliseconds = duration.wholeMilliseconds
