@@ -28,10 +28,25 @@ public struct OutsideEffects: Sendable {
                 EffectFailure(
                     name: "RestrictedHost", message: "\(effect.service).\(effect.action): \(error.message)"))
         } catch {
+            let code = (error as? HTTPClientError)?.systemCode
             return .failure(
                 EffectFailure(
                     name: "HTTPError",
-                    message: isRequest ? "\(error)" : "\(effect.service).\(effect.action): \(error)"))
+                    message: isRequest ? "\(error)" : "\(effect.service).\(effect.action): \(error)",
+                    details: code.map { ["code": .string($0)] } ?? [:]))
+        }
+    }
+}
+
+extension HTTPClientError {
+    /// The `code` of Node's error, by which packages decide whether they try again; `nil` if it has none.
+    fileprivate var systemCode: String? {
+        switch code {
+        case .resolve: "ENOTFOUND"
+        case .connect: "ECONNREFUSED"
+        case .connectionLost: "ECONNRESET"
+        case .timeout: "ETIMEDOUT"
+        default: nil
         }
     }
 }

@@ -37,7 +37,7 @@ final class FunctionRun {
     private(set) var answer: Result<Value, FunctionFailure>?
     /// Whether it ended by itself, and by no limit.
     private(set) var isComplete = false
-    private var timers: [(id: String, due: ContinuousClock.Instant)] = []
+    private var timers: [Int: ContinuousClock.Instant] = [:]
     private var earliestTimer: ContinuousClock.Instant?
     /// Whether `fireTimers` will be called.
     private var isDue = false
@@ -126,10 +126,12 @@ final class FunctionRun {
     func fireTimers() {
         isDue = false
         let now = ContinuousClock.now
-        for timer in timers.filter({ $0.due <= now }).sorted(by: { $0.due < $1.due }) {
-            clearTimer(timer.id)
-            step("fire", [timer.id])
+        for timer in timers.filter({ $0.value <= now }).sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+            // One before it may have cleared it.
+            guard timers.removeValue(forKey: timer.key) != nil else { continue }
+            step("fire", ["\(timer.key)"])
         }
+        earliestTimer = timers.values.min()
     }
 
     /// Ends the run in between two of its steps.
@@ -157,7 +159,7 @@ final class FunctionRun {
             }
             return
         }
-        if answer == nil, timers.contains(where: { $0.due <= ending.time + Self.timerGrace }) { return }
+        if answer == nil, timers.values.contains(where: { $0 <= ending.time + Self.timerGrace }) { return }
         if !timers.isEmpty {
             if let reason = reasonToEnd() {
                 log(["warn", "timers that are due \(reason) don't run: \(timers.count)", ""])
@@ -174,7 +176,7 @@ final class FunctionRun {
     /// Why the call doesn't wait for the timers that are left; `nil` when it does.
     private func reasonToEnd() -> String? {
         guard let limit = call.lingerLimit else { return "later than a second after the function's end" }
-        guard timers.contains(where: { $0.due <= beginning + .seconds(limit) }) else {
+        guard timers.values.contains(where: { $0 <= beginning + .seconds(limit) }) else {
             return "after the function's time limit"
         }
         guard answer == nil, !mayLinger() else { return nil }
@@ -197,7 +199,7 @@ final class FunctionRun {
         case "clockRead":
             do { try connection?.send(.clockRead(call: call.id)) } catch { fail(.hostLost, "\(error)") }
         case "setTimer": setTimer(arguments)
-        case "clearTimer": clearTimer(arguments.first ?? "")
+        case "clearTimer": if let id = arguments.first.flatMap({ Int($0) }) { clearTimer(id) }
         case "randomKey": return arguments.first.flatMap { Int64($0) }.flatMap { randomKey($0) }
         default: break
         }
@@ -342,15 +344,15 @@ final class FunctionRun {
     }
 
     private func setTimer(_ words: [String]) {
-        guard words.count == 2, let milliseconds = Double(words[1]) else { return }
+        guard words.count == 2, let id = Int(words[0]), let milliseconds = Double(words[1]) else { return }
         let due = ContinuousClock.now + .milliseconds(min(milliseconds, 86_400_000))
-        timers.append((words[0], due))
+        timers[id] = due
         earliestTimer = earliestTimer.map { min($0, due) } ?? due
     }
 
-    private func clearTimer(_ id: String) {
-        guard let index = timers.firstIndex(where: { $0.id.hasSameBytes(as: id) }) else { return }
-        let due = timers.remove(at: index).due
-        if due == earliestTimer { earliestTimer = timers.lazy.map(\.due).min() }
+    /// The time that was the earliest may stay: then nothing is due at it, and the next one is looked for.
+    private func clearTimer(_ id: Int) {
+        timers[id] = nil
+        if timers.isEmpty { earliestTimer = nil }
     }
 }

@@ -10,10 +10,11 @@ function define(name, construct, Methods, statics = {}) {
   type.prototype = Methods.prototype;
   hidden(type.prototype, "constructor", type);
   hidden(type.prototype, "_bsontype", name);
-  return Object.assign(type, statics);
+  return Object.defineProperties(type, Object.getOwnPropertyDescriptors(statics));
 }
 const hidden = (object, key, value) => Object.defineProperty(object, key, { value, enumerable: false, writable: true, configurable: true });
 const fixed = (object, key, value) => Object.defineProperty(object, key, { value, enumerable: false });
+const longOf = value => make("Long", value?._bsontype === "Long" ? value.value : value).value;
 const make = (name, ...parts) => new (types[name]())(...parts);
 const number = (name, convert, write) => define(name, (self, value) => fixed(self, "value", convert(value)), class {
   valueOf() { return this.value; }
@@ -82,9 +83,9 @@ const types = {
     equals(other) { return String(other) === this.toHexString(); }
     toEJSON() { return { $binary: { base64: octets().toBase64(octets().fromHex(this.id)), subType: "04" } }; }
   })),
-  Int32: lazily(() => number("Int32", value => Number(value) | 0, value => ({ $numberInt: String(value) }))),
-  Double: lazily(() => number("Double", Number, writeDouble)),
-  Long: lazily(() => define("Long", (self, low, high) => {
+  Int32: lazily(() => number("Int32", (value = 0) => Number(value) | 0, value => ({ $numberInt: String(value) }))),
+  Double: lazily(() => number("Double", (value = 0) => Number(value), writeDouble)),
+  Long: lazily(() => define("Long", (self, low = 0, high = undefined) => {
     const value = typeof low === "bigint" ? low
       : high === undefined ? BigInt(typeof low === "string" ? low : Math.trunc(Number(low)))
       : BigInt(high) << 32n | BigInt(low >>> 0);
@@ -95,9 +96,32 @@ const types = {
     toNumber() { return Number(this.value); }
     toBigInt() { return this.value; }
     toJSON() { return Number(this.value); }
-    equals(other) { return this.value === make("Long", other).value; }
+    equals(other) { return this.compare(other) === 0; }
+    // The arithmetic of the driver's class: the result has 64 bits.
+    compare(other) { const one = this.value, two = longOf(other); return one < two ? -1 : one > two ? 1 : 0; }
+    add(other) { return make("Long", this.value + longOf(other)); }
+    subtract(other) { return make("Long", this.value - longOf(other)); }
+    multiply(other) { return make("Long", this.value * longOf(other)); }
+    divide(other) { return make("Long", this.value / longOf(other)); }
+    modulo(other) { return make("Long", this.value % longOf(other)); }
+    negate() { return make("Long", -this.value); }
+    notEquals(other) { return !this.equals(other); }
+    lessThan(other) { return this.compare(other) < 0; }
+    lessThanOrEqual(other) { return this.compare(other) <= 0; }
+    greaterThan(other) { return this.compare(other) > 0; }
+    greaterThanOrEqual(other) { return this.compare(other) >= 0; }
+    isZero() { return this.value === 0n; }
+    isNegative() { return this.value < 0n; }
+    toInt() { return Number(BigInt.asIntN(32, this.value)); }
+    get low() { return this.toInt(); }
+    get high() { return Number(this.value >> 32n); }
     toEJSON() { return { $numberLong: String(this.value) }; }
-  }, { fromNumber: value => make("Long", value), fromString: value => make("Long", value), fromBigInt: value => make("Long", value) })),
+  }, {
+    fromNumber: value => make("Long", value), fromInt: value => make("Long", value), fromString: value => make("Long", value),
+    fromBigInt: value => make("Long", value), fromBits: (low, high) => make("Long", low, high), isLong: value => value?._bsontype === "Long",
+    get MAX_VALUE() { return make("Long", 2n ** 63n - 1n); }, get MIN_VALUE() { return make("Long", -(2n ** 63n)); },
+    get ZERO() { return make("Long", 0); }, get ONE() { return make("Long", 1); },
+  })),
   Decimal128: lazily(() => define("Decimal128", (self, text) => fixed(self, "value", String(text)), class {
     // When the text stands for other bits than the number's, the number's bits follow it after a colon.
     toString() { return this.value.split(":", 1)[0]; }

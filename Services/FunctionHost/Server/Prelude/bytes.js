@@ -2,31 +2,81 @@
 const hex = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 const fromHex = text => Uint8Array.from(text.match(/../g) ?? [], pair => parseInt(pair, 16));
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+// Millions of bytes are usual, such as those of a photo: a text that grows by a few characters at a time would take a hundred times their size.
+function toLatin1(bytes) {
+  const parts = [];
+  for (let i = 0; i < bytes.length; i += 8192) parts.push(String.fromCharCode.apply(null, bytes.subarray(i, i + 8192)));
+  return parts.join("");
+}
+const codes = lazily(() => Uint8Array.from(alphabet, character => character.charCodeAt(0)));
 function toBase64(bytes) {
-  let text = "";
+  const table = codes(), text = new Uint8Array(Math.ceil(bytes.length / 3) * 4);
+  let at = 0;
   for (let i = 0; i < bytes.length; i += 3) {
     const n = bytes[i] << 16 | (bytes[i + 1] ?? 0) << 8 | (bytes[i + 2] ?? 0);
-    text += alphabet[n >> 18] + alphabet[n >> 12 & 63]
-      + (i + 1 < bytes.length ? alphabet[n >> 6 & 63] : "=") + (i + 2 < bytes.length ? alphabet[n & 63] : "=");
+    text[at++] = table[n >> 18];
+    text[at++] = table[n >> 12 & 63];
+    text[at++] = i + 1 < bytes.length ? table[n >> 6 & 63] : 61;
+    text[at++] = i + 2 < bytes.length ? table[n & 63] : 61;
   }
-  return text;
+  return toLatin1(text);
 }
+const digits = lazily(() => {
+  const table = new Int8Array(128).fill(-1);
+  for (let i = 0; i < 64; i++) table[alphabet.charCodeAt(i)] = i;
+  table[45] = 62;
+  table[95] = 63;
+  return table;
+});
+// What is no digit is passed over; "-" and "_" are those of URLs.
 function fromBase64(text) {
-  const clean = text.replace(/-/g, "+").replace(/_/g, "/").replace(/[^A-Za-z0-9+/]/g, "");
-  const bytes = new Uint8Array(clean.length * 3 >> 2);
+  const table = digits(), bytes = new Uint8Array(text.length * 3 >> 2);
   let n = 0, bits = 0, at = 0;
-  for (const character of clean) {
-    n = n << 6 | alphabet.indexOf(character);
+  for (let i = 0; i < text.length; i++) {
+    const digit = table[text.charCodeAt(i)] ?? -1;
+    if (digit < 0) continue;
+    n = n << 6 | digit;
     bits += 6;
     if (bits >= 8) { bits -= 8; bytes[at++] = n >> bits & 255; n &= (1 << bits) - 1; }
   }
+  return at === bytes.length ? bytes : bytes.slice(0, at);
+}
+function toUTF8(text) {
+  const whole = text.toWellFormed();
+  let count = 0;
+  for (let i = 0; i < whole.length; i++) {
+    const code = whole.charCodeAt(i);
+    count += code < 0x80 ? 1 : code < 0x800 ? 2 : code >= 0xd800 && code < 0xe000 ? 2 : 3;
+  }
+  const bytes = new Uint8Array(count);
+  let at = 0;
+  for (let i = 0; i < whole.length; i++) {
+    let code = whole.charCodeAt(i);
+    if (code < 0x80) { bytes[at++] = code; continue; }
+    if (code < 0x800) { bytes[at++] = 0xc0 | code >> 6; }
+    else {
+      if (code >= 0xd800 && code < 0xe000) {
+        code = (code - 0xd800 << 10) + whole.charCodeAt(++i) - 0xdc00 + 0x10000;
+        bytes[at++] = 0xf0 | code >> 18;
+        bytes[at++] = 0x80 | code >> 12 & 63;
+      } else bytes[at++] = 0xe0 | code >> 12;
+      bytes[at++] = 0x80 | code >> 6 & 63;
+    }
+    bytes[at++] = 0x80 | code & 63;
+  }
   return bytes;
 }
-const toUTF8 = text => Uint8Array.from(unescape(encodeURIComponent(text.toWellFormed())), c => c.charCodeAt(0));
-const fromUTF8 = bytes => {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  try { return decodeURIComponent(escape(text)); } catch { return text; }
-};
+// Bytes that aren't UTF-8 are read as Latin-1.
+function fromUTF8(bytes) {
+  if (bytes.every(byte => byte < 0x80)) return toLatin1(bytes);
+  const parts = [];
+  for (let i = 0; i < bytes.length;) {
+    let end = Math.min(i + 8192, bytes.length);
+    while (end < bytes.length && (bytes[end] & 0xc0) === 0x80) end++;
+    try { parts.push(decodeURIComponent(escape(toLatin1(bytes.subarray(i, end))))); } catch { return toLatin1(bytes); }
+    i = end;
+  }
+  return parts.join("");
+}
 const randomBytes = count => Uint8Array.from({ length: count }, () => Math.floor(Math.random() * 256));
-return { hex, fromHex, toBase64, fromBase64, toUTF8, fromUTF8, randomBytes };
+return { hex, fromHex, toBase64, fromBase64, toUTF8, fromUTF8, toLatin1, randomBytes };

@@ -78,7 +78,9 @@ const writeNumber = value =>
 function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = undefined) {
   if (depth > 200) throw new TypeError("the value is nested too deeply, or contains itself");
   switch (typeof value) {
-    case "string": case "boolean": return value;
+    // Half of a surrogate pair has no UTF-8: a text that was cut within a character.
+    case "string": return value.toWellFormed();
+    case "boolean": return value;
     case "number": return isRelaxed && Number.isFinite(value) ? value : numberToEJSON(value, type, name);
     case "bigint":
       if (BigInt.asIntN(64, value) !== value) throw new RangeError(`the BigInt ${String(value).slice(0, 40)} has more than 64 bits`);

@@ -62,7 +62,8 @@ function done(result, response) {
   const value = toEJSON(result, false, 0, undefined, outermost());
   host("done", JSON.stringify(response ? { result: value, response: toEJSON(response.document()) } : value) ?? "");
 }
-function fail(error) { host("failed", JSON.stringify(output().describe(error))); }
+const wellFormed = (_, value) => typeof value === "string" ? value.toWellFormed() : value;
+function fail(error) { host("failed", JSON.stringify(output().describe(error), wellFormed)); }
 // The engine calls this for a promise that was rejected and that nothing waits for.
 function unhandled(_, reason) {
   const failure = output().describe(reason);

@@ -1,5 +1,5 @@
 // What Node's modules that are written for this host use.
-const { operate } = crypto(), { toBase64, fromBase64, toUTF8, fromUTF8 } = octets();
+const { operate } = crypto(), { toBase64, fromBase64, toUTF8, fromUTF8, toLatin1 } = octets();
 // Random bytes that can't be predicted. A run that must be repeatable asks its parent for a key, which the parent answers in the same
 // way when the run is repeated.
 let randomKey, drawn = 0;
@@ -15,12 +15,17 @@ function secureBytes(count) {
 const atob = text => {
   const clean = String(text).replace(/[\t\n\f\r ]/g, "");
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(clean) || clean.replace(/=+$/, "").length % 4 === 1) throw new Error("the text isn't Base64");
-  return Array.from(fromBase64(clean), byte => String.fromCharCode(byte)).join("");
+  return toLatin1(fromBase64(clean));
 };
-const btoa = text => toBase64(Uint8Array.from(String(text), character => {
-  if (character.charCodeAt(0) > 255) throw new Error("btoa takes characters up to U+00FF");
-  return character.charCodeAt(0);
-}));
+function btoa(value) {
+  const text = String(value), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 255) throw new Error("btoa takes characters up to U+00FF");
+    bytes[i] = code;
+  }
+  return toBase64(bytes);
+}
 return {
   operate, toBase64, fromBase64, toUTF8, fromUTF8, secureBytes, atob, btoa,
   request: (method, request) => effects().asking(root)("http", method, request),

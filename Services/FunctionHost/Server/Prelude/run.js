@@ -19,7 +19,8 @@ async function run(name, textOfArguments, givenContext, kind, seed, now) {
 // awaited. It asks for what most results consist of only.
 function isPlain(value, depth) {
   switch (typeof value) {
-    case "string": case "boolean": return true;
+    case "string": return value.isWellFormed();
+    case "boolean": return true;
     case "number": return value === (value | 0) ? value !== 0 || 1 / value > 0 : value % 1 !== 0 && value - value === 0;
     case "object": break;
     default: return false;
