@@ -50,31 +50,20 @@ public enum DumpFolder {
     ) throws(DumpError) -> Contents {
         var found = Contents()
         let names = try entries(of: directory)
-        if names.contains(where: { isData($0) && $0 != "oplog.bson" }) {
+        if names.contains(where: { isData($0) && !isOplog($0) }) {
             let name = database ?? URL(fileURLWithPath: directory).lastPathComponent
             try add(name, in: directory, names, only: collection, to: &found)
         } else {
+            if collection == nil { found.overlooked += overlooked(beside: names, in: directory) }
             for name in names where database == nil || database == name {
-                var isFolder: ObjCBool = false
                 let path = "\(directory)/\(name)"
-                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-                    if collection == nil, name == "oplog.bson" {
-                        found.overlooked.append(
-                            "\(path) isn't imported: what was written while the dump was made may be there only in part; dump while nobody writes"
-                        )
-                    }
-                    continue
-                }
+                guard isFolder(path) else { continue }
+                let files = try entries(of: path)
                 if servers.contains(name) {
-                    let own = try entries(of: path).filter { isData($0) && !isServers($0) }
-                    if collection == nil, name != "config" {
-                        found.overlooked += own.map {
-                            "\(path)/\($0) isn't imported: the database \(name) is the server's own; dump the collection from another one"
-                        }
-                    }
-                    continue
+                    if collection == nil { found.overlooked += overlooked(ofServer: name, in: path, files) }
+                } else {
+                    try add(name, in: path, files, only: collection, to: &found)
                 }
-                try add(name, in: path, try entries(of: path), only: collection, to: &found)
             }
         }
         if found.collections.isEmpty {
@@ -88,8 +77,7 @@ public enum DumpFolder {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         } catch {
-            var isFolder: ObjCBool = false
-            if FileManager.default.fileExists(atPath: directory, isDirectory: &isFolder), !isFolder.boolValue {
+            if FileManager.default.fileExists(atPath: directory), !isFolder(directory) {
                 throw DumpError(
                     .noDump,
                     "\(directory) is a file: only folders of `mongodump` are imported; restore an archive with `mongorestore --archive`, and dump it with `--out`"
@@ -99,15 +87,12 @@ public enum DumpFolder {
         }
     }
 
-    /// The databases of a MongoDB server itself.
-    private static let servers = ["admin", "config", "local"]
-
-    /// Whether a file is of a server's own collections.
-    private static func isServers(_ name: String) -> Bool {
-        ["system.", "startup_log.", "oplog.", "replset."].contains { name.hasPrefix($0) }
+    static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    private static func isData(_ name: String) -> Bool { name.hasSuffix(".bson") || name.hasSuffix(".bson.gz") }
+    static func isData(_ name: String) -> Bool { name.hasSuffix(".bson") || name.hasSuffix(".bson.gz") }
 
     /// Names of at least this length may be truncated: `mongodump` truncates them at 208 bytes, and appends a hash.
     private static let longestWhole = 208
@@ -139,43 +124,6 @@ public enum DumpFolder {
                 DumpedCollection(
                     namespace: .init(database: database, collection: collection), path: path, metadata: metadata,
                     size: size))
-        }
-    }
-
-    /// What of a database's folder isn't imported, besides the server's own collections.
-    private static func overlooked(in directory: String, _ names: [String]) -> [String] {
-        names.compactMap { name -> String? in
-            let path = "\(directory)/\(name)"
-            var isFolder: ObjCBool = false
-            if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
-                return
-                    "\(path) isn't imported: a database's folder has files only; import it by itself, or move the files that are beside it"
-            }
-            if name.hasPrefix("system.buckets."), isData(name) {
-                return
-                    "\(path) isn't imported: time series aren't kept; dump the collection with `mongoexport`, or from a copy that is none"
-            }
-            if ["system.js.bson", "system.js.bson.gz"].contains(name) {
-                return
-                    "\(path) isn't imported: JavaScript that is stored in a database isn't kept; make it functions of the app"
-            }
-            let lower = name.lowercased()
-            if !isData(name), [".bson", ".bson.gz", ".bson.zst", ".bson.snappy"].contains(where: lower.hasSuffix) {
-                return "\(path) isn't imported: files of documents end in .bson or .bson.gz"
-            }
-            for suffix in [".metadata.json", ".metadata.json.gz"] where name.hasSuffix(suffix) {
-                let stem = String(name.dropLast(suffix.count))
-                let hasData = names.contains { $0 == stem + ".bson" || $0 == stem + ".bson.gz" }
-                guard !stem.hasPrefix("system.") else { continue }
-                let metadata = try? DumpMetadata(path: path)  // one that can't be read has nothing to import either
-                if metadata?.isView == true {
-                    return
-                        "\(path) isn't imported: it is a view, and whoever reads it finds nothing; run its pipeline where it is read"
-                }
-                guard !hasData, metadata != nil else { continue }
-                return "\(path) isn't imported: no file of documents is beside it, so its indexes aren't made"
-            }
-            return nil
         }
     }
 }

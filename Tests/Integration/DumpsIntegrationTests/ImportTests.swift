@@ -126,7 +126,8 @@ import Testing
             let folder = "\(fixture.folder)/in/Shop"
             for name in [
                 "system.buckets.weather.bson", "weather.bson.zst", "UPPER.BSON", "bare.metadata.json", "notes.txt",
-                "system.views.bson", "system.js.bson", "../oplog.bson", "../admin/system.users.bson",
+                "system.views.bson", "system.js.bson", "../oplog.bson", "../oplog.bson.gz",
+                "../admin/system.users.bson",
                 "../admin/jobs.bson", "../local/startup_log.bson", "../config/settings.bson",
             ] {
                 let place = URL(fileURLWithPath: "\(folder)/\(name)").deletingLastPathComponent()
@@ -149,6 +150,7 @@ import Testing
             #expect(
                 said.sorted() == [
                     "UPPER.BSON", "bare.metadata.json", "inner", "jobs.bson", "kept.metadata.json", "oplog.bson",
+                    "oplog.bson.gz",
                     "system.buckets.weather.bson", "system.js.bson", "view.metadata.json", "weather.bson.zst",
                 ])
             #expect(
