@@ -30,6 +30,7 @@ final class ClientTurn: Sendable {
     /// - Throws: `DocumentStoreError` `overloaded` when it has to end, since others wait; `CancellationError` when it has ended.
     func giveWay() async throws {
         let begin = ContinuousClock.now
+        // Nothing tells that a call is slow but its time. It is cancelled when the call ends.
         try await Task.sleep(for: turns.times.slice)
         turns.slowUsers.withLock { $0.insert(app, user, until: .now + turns.times.memory) }
         if isSlow.withLock({ $0 }) { return }
@@ -40,6 +41,7 @@ final class ClientTurn: Sendable {
                     "the call was ended, since it takes long and others wait: give it an index or a narrower filter, or try again later"
                 )
             }
+            // One that waited in the queue of the slow ones couldn't be ended for those who wait here.
             try await Task.sleep(for: Self.interval)
         }
         isSlow.withLock { $0 = true }
