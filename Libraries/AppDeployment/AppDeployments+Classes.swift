@@ -1,4 +1,4 @@
-public import AppDefinition
+import AppDefinition
 import AppRegistry
 import DocumentModel
 import DocumentStore

@@ -119,7 +119,7 @@ public final class DocumentStore: Service {
     ) -> CommitObservation { add(observer, to: \.uploads) }
 
     private func add<Observer: Sendable>(
-        _ observer: Observer, to place: WritableKeyPath<Observers, [Int: Observer]> & Sendable
+        _ observer: Observer, to place: any WritableKeyPath<Observers, [Int: Observer]> & Sendable
     ) -> CommitObservation {
         let id = observers.withLock { observers in
             observers.next += 1

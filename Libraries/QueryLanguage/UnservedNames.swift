@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Stages and operators of MongoDB that are refused wherever they stand, so that a text which uses one can be found out before it runs.
 public enum UnservedNames {

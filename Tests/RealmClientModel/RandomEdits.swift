@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 public import RealmSync
 
 /// Changes of all kinds that a client makes at random: of some boxes, and of a counter.

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 import EventLoop
 
 /// What stays the same when a call starts again from the beginning: its time, and the ids that it gives to documents. Otherwise what it

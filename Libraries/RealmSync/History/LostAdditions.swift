@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Additions to numbers that a merge has dropped because another writer gave the numbers new values later.
 ///

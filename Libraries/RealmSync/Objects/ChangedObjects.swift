@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 
 /// The objects that changesets change, one after the other.
 package struct ChangedObjects: Sendable {

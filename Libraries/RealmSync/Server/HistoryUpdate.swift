@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 
 /// What becomes of a history when its app was deployed anew. What the app doesn't have any more stays, but for the objects of collections that
 /// don't sync any more; what it has differently ends the history, and clients begin anew.

@@ -41,7 +41,9 @@ package struct RealmUpload: Sendable {
     /// that can't be read, and objects that can't be stored.
     package var readObjects: Set<ObjectKey> {
         var changed = ChangedObjects()
-        for upload in changesets { if let changeset = try? Changeset(upload.bytes) { try? changed.take(changeset) } }
+        for upload in changesets {
+            if let changeset = try? Changeset(upload.bytes) { _ = try? changed.take(changeset) }
+        }
         return changed.keys.subtracting(changed.created).filter(\.isStorable)
     }
 

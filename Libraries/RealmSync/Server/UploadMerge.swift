@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 
 /// The merge of an upload with what others have done since the state on which its client was.
 package struct UploadMerge: Sendable {

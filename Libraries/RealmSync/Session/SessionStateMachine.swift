@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 
 /// A session of a Realm client: a partition that the client has open. It decides what is done when, and does nothing itself.
 ///

@@ -1,5 +1,5 @@
-public import Lifecycle
-public import Logging
+import Lifecycle
+import Logging
 
 /// Logs when a component that was ready isn't any more, and when it is again. An engine that hangs causes no errors, so that
 /// nothing else is logged until the first wait for it times out.

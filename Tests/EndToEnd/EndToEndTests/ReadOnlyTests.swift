@@ -72,7 +72,7 @@ extension EndToEnd {
                 let name = try await client.query("select quote_ident(current_database())").decode(String.self)[0]
                 try await client.execute(
                     "alter database \(name) set default_transaction_read_only = \(isReadOnly ? "on" : "off")")
-                try await client.query(
+                _ = try await client.query(
                     """
                     select pg_terminate_backend(pid) from pg_stat_activity
                     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'

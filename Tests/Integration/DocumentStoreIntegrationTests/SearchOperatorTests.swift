@@ -81,7 +81,8 @@ import Testing
             let notes = fixture.store.collection("Note", database: "RChat", app: StoreFixture.app)
             try await notes.insertMany([
                 ["_id": 1, "text": "a", "n": .double(1e308)], ["_id": 2, "text": "a", "n": .double(-1e308)],
-                ["_id": 3, "text": "a", "n": .double(5e-324)], ["_id": 4, "text": "a", "n": .double(.infinity)],
+                ["_id": 3, "text": "a", "n": .double(.leastNonzeroMagnitude)],
+                ["_id": 4, "text": "a", "n": .double(.infinity)],
                 ["_id": 5, "text": "a", "n": .decimal128(try #require(Decimal128("1E+6000")))],
                 ["_id": 6, "text": "a", "n": .decimal128(try #require(Decimal128("1E-6000")))],
             ])

@@ -86,7 +86,8 @@ struct UploadFaultTests {
                     }
                     let errors = log.events.filter { $0.level == .error }
                     #expect(errors.count == 1)
-                    #expect("\(errors.first?.metadata["error"], default: "")".contains(fault.names), "\(errors)")
+                    let cause = "\(errors.first?.metadata["error"], default: "")"
+                    #expect(cause.contains(fault.names), "\(errors)")
 
                     try await fixture.client.execute(fault.mend.replacing("ROLE", with: role))
                     try await eventually("it is committed", within: .seconds(60), every: .milliseconds(100)) {
@@ -101,7 +102,7 @@ struct UploadFaultTests {
         try await StoreFixture.with { fixture in
             let own = Partition.conversation("1")
             try await fixture.grant(in: own)
-            let users = try await fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
+            let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
             _ = try await users.createIndexes([IndexModel([.init("name")], unique: true)])
             let results = try await fixture.commit([
                 .of(1, [.insert("a", ["name": "x"], in: own, collection: "User")], in: own),

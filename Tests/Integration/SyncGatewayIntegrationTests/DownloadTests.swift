@@ -193,7 +193,9 @@ import Testing
         }
         try await ann.send(.unsubscribe(partition: partition))
         try await ann.send(.ping)
-        while case let frame = try await ann.next() { if case .pong = frame { break } }
+        while true {
+            if case .pong = try await ann.next() { break }
+        }
         let (subscribed, chunks) = try await ann.open(partition)
         #expect(subscribed.lastVersion == 1)
         #expect(chunks.map(\.changes.count) == [1])

@@ -7,7 +7,8 @@ import Testing
 @Suite struct FeedChangeTests {
     @Test func `what the topic brings has the bytes of the stored text`() throws {
         let document: Document = [
-            "_id": "a", "small": .double(1.5e-7), "large": .double(1e23), "least": .double(5e-324), "date": .date(-1),
+            "_id": "a", "small": .double(1.5e-7), "large": .double(1e23), "least": .double(.leastNonzeroMagnitude),
+            "date": .date(-1),
         ]
         let revision = Revision(epoch: 1, number: 1)
         let event = ChangeEvent(

@@ -1,5 +1,5 @@
 public import DocumentModel
-public import QueryLanguage
+import QueryLanguage
 
 /// Decides about the changesets that devices of one app have sent: which are new, which are sent again and which come from a clone,
 /// how each changes the documents, and how each is answered.
