@@ -191,48 +191,33 @@ extension AppDeployments {
         let limit = AccessDifference.pairLimit
         var pairs: [Pair] = []
         var seen: Set<ExactText> = []
-        func add(_ rows: [(String, String, String)]) throws {
-            for (user, partition, claims) in rows where seen.insert("\(user)\u{0}\(partition)").inserted {
-                pairs.append(
-                    Pair(
-                        user: RuleUser(claims: try ExtendedJSON.parseDocument(claims), id: user), partition: partition))
-            }
+        func add(_ user: RuleUser, _ partition: String) {
+            guard pairs.count < limit, seen.insert("\(user.id)\u{0}\(partition)").inserted else { return }
+            pairs.append(Pair(user: user, partition: partition))
         }
-        try add(
-            try await client.query(
-                """
-                select user_id, partition, claims from partita.grant_subjects where app = $1
-                order by asked_at desc, partition, user_id limit $2
-                """, [.text(app), .int(Int64(limit))]
-            ).decode((String, String, String).self))
-        try add(
-            try await client.query(
-                """
-                with users as (
-                    select distinct on (user_id) user_id, claims, asked_at from partita.grant_subjects where app = $1
-                    order by user_id, asked_at desc
-                ), places as (
-                    select partition from partita.partitions
-                    where app = $1 and (partition < 'i:' or partition >= 'i;')
-                    union select partition from partita.grant_subjects where app = $1
-                )
-                select u.user_id, p.partition, u.claims
-                from (select * from users order by asked_at desc limit 200) u
-                cross join (select * from places order by md5(partition) limit 200) p limit $2
-                """, [.text(app), .int(Int64(limit))]
-            ).decode((String, String, String).self))
-        let count = try await client.query(
+        let asked = try await client.query(
             """
-            select (select count(distinct user_id) from partita.grant_subjects where app = $1) * (
-                select count(*) from (
-                    select partition from partita.partitions
-                    where app = $1 and (partition < 'i:' or partition >= 'i;')
-                    union select partition from partita.grant_subjects where app = $1
-                ) places)
+            select user_id, partition, claims from partita.grant_subjects where app = $1 and user_id <> '*'
+            order by asked_at desc, partition, user_id limit $2
+            """, [.text(app), .int(Int64(limit))]
+        ).decode((String, String, String).self)
+        for (user, partition, claims) in asked {
+            add(RuleUser(claims: try ExtendedJSON.parseDocument(claims), id: user), partition)
+        }
+        let places = try await client.query(
+            """
+            select partition, count(*) over () from (
+                select partition from partita.partitions where app = $1 and (partition < 'i:' or partition >= 'i;')
+                union select partition from partita.grant_subjects where app = $1
+            ) places order by md5(partition) limit 200
             """, [.text(app)]
-        ).decode(Int.self).first
-        let taken = Array(pairs.prefix(limit))
-        return (taken, max(count ?? 0, taken.count))
+        ).decode((String, Int).self)
+        // Where all users have the same grant, nobody has asked for one of their own.
+        let users = try await knownUsers(of: app, limit: 200)
+        for user in users.list {
+            for (partition, _) in places { add(user, partition) }
+        }
+        return (pairs, max(users.count * (places.first?.1 ?? 0), pairs.count))
     }
 
     /// Whether a service has created its table.

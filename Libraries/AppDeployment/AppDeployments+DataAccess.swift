@@ -105,14 +105,17 @@ extension AppDeployments {
     }
 
     /// Some of an app's accounts, those that signed in last first; without auth's tables, the users who asked for partitions.
-    private func knownUsers(of app: String) async throws -> (list: [RuleUser], count: Int) {
-        let limit = PostgresValue.int(Int64(DataAccessLimits.users))
+    func knownUsers(
+        of app: String, limit: Int = DataAccessLimits.users
+    ) async throws -> (list: [RuleUser], count: Int) {
+        let limit = PostgresValue.int(Int64(limit))
         guard try await hasTable("auth_users") else {
             guard try await hasTable("grant_subjects") else { return ([], 0) }
             let rows = try await client.query(
                 """
                 select user_id, claims, count(*) over () from (
-                    select distinct on (user_id) user_id, claims, asked_at from partita.grant_subjects where app = $1
+                    select distinct on (user_id) user_id, claims, asked_at from partita.grant_subjects
+                    where app = $1 and user_id <> '*'
                     order by user_id, asked_at desc
                 ) s order by asked_at desc, user_id limit $2
                 """, [.text(app), limit]

@@ -5,8 +5,8 @@ import DocumentModel
 /// Written by permissions: the relay of its rows, and heartbeats on every Kafka partition. Read by gateways and media offload,
 /// whose leases hold only while heartbeats arrive.
 ///
-/// A request that is denied for a pair without a grant is answered with a grant of number 0, which is removed immediately: a
-/// message without a value means that there is no grant for the key.
+/// A request for a pair without a grant that is denied, or that a grant for all users answers, gets a grant of number 0, which is removed
+/// immediately: a message without a value means that there is no grant for the key.
 public enum GrantsEvent: Sendable {
     /// The current grant of a pair. One with less access than before revokes the earlier one.
     case grant(Grant)
@@ -49,6 +49,9 @@ public struct Grant: Hashable, Sendable {
     public var isFence: Bool
     /// When it was decided, in milliseconds since 1970.
     public var time: Int64
+
+    /// Whether it is for all users who have no grant of their own.
+    public var isForEveryone: Bool { user.hasSameBytes(as: EventKey.everyone) }
 
     /// Creates a grant.
     public init(

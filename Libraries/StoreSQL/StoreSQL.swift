@@ -14,6 +14,7 @@ public enum StoreSQL {
             (4, "schema_versions", PackageResources._004_schema_versions_sql),
             (5, "trigger_chains", PackageResources._005_trigger_chains_sql),
             (6, "grant_rules", PackageResources._006_grant_rules_sql),
+            (7, "shut_out_users", PackageResources._007_shut_out_users_sql),
         ],
         // A function in the language SQL must be created after the functions that it calls.
         functions: [

@@ -12,11 +12,14 @@ public struct PartitionRules: Sendable {
         public let mayWrite: Bool
         /// The reason, for people: the rule that allows it, or why none does.
         @ExactText public private(set) var reason: String
+        /// Whether nothing of the user was looked at, so that all users get this answer.
+        public let isForEveryone: Bool
 
-        init(mayRead: Bool, mayWrite: Bool, reason: String) {
+        init(mayRead: Bool, mayWrite: Bool, reason: String, isForEveryone: Bool) {
             self.mayRead = mayRead
             self.mayWrite = mayWrite
             self.reason = reason
+            self.isForEveryone = isForEveryone
         }
     }
 
@@ -62,11 +65,12 @@ public struct PartitionRules: Sendable {
         _ app: AppDefinition, version: Int64, user: RuleUser, partition: Partition, observer: Observer = Observer()
     ) async throws -> Answer {
         guard let sync = app.sync, sync.isEnabled else {
-            return Answer(mayRead: false, mayWrite: false, reason: "the app doesn't sync")
+            return Answer(mayRead: false, mayWrite: false, reason: "the app doesn't sync", isForEveryone: true)
         }
         guard let value = partition.value, sync.admits(value) else {
             return Answer(
-                mayRead: false, mayWrite: false, reason: "the partition value is no \(sync.partitionType.rawValue)")
+                mayRead: false, mayWrite: false, reason: "the partition value is no \(sync.partitionType.rawValue)",
+                isForEveryone: true)
         }
         let user = try await user.withPresentCustomData(of: app, in: store)
         let context = RuleContext(app: app, user: user, partition: value)
@@ -74,13 +78,17 @@ public struct PartitionRules: Sendable {
             RuleFunctionResult(
                 try await functions.run(name, arguments, of: app, version: version, user: user, observer: observer))
         }
-        if try await sync.write.evaluate(context, callFunction: call) {
-            return Answer(mayRead: true, mayWrite: true, reason: "sync.partition.permissions.write")
+        let write = try await sync.write.outcome(in: context, callFunction: call)
+        if write.holds {
+            return Answer(
+                mayRead: true, mayWrite: true, reason: "sync.partition.permissions.write",
+                isForEveryone: !write.referencedUser)
         }
-        if try await sync.read.evaluate(context, callFunction: call) {
-            return Answer(mayRead: true, mayWrite: false, reason: "sync.partition.permissions.read")
-        }
-        return Answer(mayRead: false, mayWrite: false, reason: "no rule allows it")
+        let read = try await sync.read.outcome(in: context, callFunction: call)
+        return Answer(
+            mayRead: read.holds, mayWrite: false,
+            reason: read.holds ? "sync.partition.permissions.read" : "no rule allows it",
+            isForEveryone: !write.referencedUser && !read.referencedUser)
     }
 }
 

@@ -61,7 +61,7 @@ public struct ShutOutTable: Sendable {
         return Dictionary(uniqueKeysWithValues: rows.map { (.init(app: $0, id: $1), $2 ? .deleted : .disabled) })
     }
 
-    static let migrations = Migrations(
+    package static let migrations = Migrations(
         owner: "shut-out",
         files: [
             (1, "shut-out-users", PackageResources._001_shut_out_users_sql),

@@ -1,11 +1,13 @@
--- The grant that applies to a user in a partition now: the user's own takes precedence over the one for all users, and expired ones
--- don't count. Returns no row if there is none. Only this function decides which grant applies; a grant changes only under the lock
--- of its partition's row.
+-- The grant that applies to a user in a partition now: the user's own takes precedence over the one for all users, which gives a blocked
+-- user nothing, and expired ones don't count. Returns no row if there is none. Only this function decides which grant applies; a grant
+-- changes only under the lock of its partition's row.
 create or replace function partita.standing_grant(for_app text, for_partition text, for_user text) returns setof partita.grants
 language sql stable rows 1 as $$
     select g.* from partita.grants g
     where g.app = for_app and g.partition = for_partition and g.user_id in (for_user, '*')
         and (g.expires_at is null or g.expires_at > clock_timestamp())
+        and (g.user_id <> '*' or not exists (
+            select from partita.shut_out_users u where u.app = for_app and u.user_id = for_user))
     order by g.user_id = '*' limit 1
 $$;
 

@@ -1,8 +1,8 @@
 import Postgres
 
 /// The tables that permissions owns, besides `partita.grants`, which the document store creates and permissions writes.
-enum PermissionsMigrations {
-    static let all = Migrations(
+package enum PermissionsMigrations {
+    package static let all = Migrations(
         owner: "permissions",
         files: [
             (1, "decisions", PackageResources._001_decisions_sql),
@@ -13,5 +13,7 @@ enum PermissionsMigrations {
             (6, "lives", PackageResources._006_lives_sql),
             (7, "rules", PackageResources._007_rules_sql),
             (8, "rules-of-grants", PackageResources._008_rules_of_grants_sql),
+            (9, "commit-grant", PackageResources._009_commit_grant_sql),
+            (10, "first-grant", PackageResources._010_first_grant_sql),
         ])
 }

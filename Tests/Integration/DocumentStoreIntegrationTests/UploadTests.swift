@@ -70,6 +70,21 @@ struct UploadTests {
         }
     }
 
+    @Test func `a blocked user can't write by the grant for all users`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let upload = Upload.of(1, [.insert("a", ["n": 0], in: partition)], in: partition)
+            try await fixture.client.execute(
+                "insert into partita.shut_out_users (app, user_id, is_deleted) values ($1, $2, false)",
+                [.text(StoreFixture.app), .text(upload.user)])
+            #expect(try await fixture.commit(upload).rejection?.code == .notPermitted)
+            try await fixture.client.execute("delete from partita.shut_out_users")
+            #expect(
+                try await fixture.commit(.of(2, [.insert("a", ["n": 0], in: partition)], in: partition)).rejection
+                    == nil)
+        }
+    }
+
     @Test func `two copies of a device that write the same are two devices`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

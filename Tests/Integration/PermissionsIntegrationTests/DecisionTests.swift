@@ -40,7 +40,7 @@ import Testing
         #expect(try await fixture.row(of: "bob", "cellar") == "write")
         // From then on the answer is kept up to date.
         _ = try await fixture.members.updateOne(["_id": "bob"], .document(["$set": ["rooms": []]]))
-        #expect(try await fixture.grant(.none, of: "bob", "cellar").isFence)
+        _ = try await fixture.revocation(of: "bob", "cellar")
     }
 
     @Test func `a change of the user's custom data changes the answer, whatever the token says`() async throws {
@@ -52,7 +52,7 @@ import Testing
         try await fixture.ask("kim", "team-a")
         _ = try await fixture.grant(.write, of: "kim", "team-a")
         _ = try await custom.updateOne(["_id": "c-kim"], .document(["$set": ["team": "team-b"]]))
-        #expect(try await fixture.grant(.none, of: "kim", "team-a").isFence)
+        _ = try await fixture.revocation(of: "kim", "team-a")
         try await fixture.ask("kim", "team-b")
         _ = try await fixture.grant(.write, of: "kim", "team-b")
     }
@@ -132,6 +132,27 @@ import Testing
             let grant = try await fixture.grant(.none, of: "dora", room)
             #expect(grant.reason == GrantTable.shutOutReason)
         }
+    }
+
+    @Test func `a user who is blocked while a first answer is being committed loses it`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        // What a decision does that is held up before its commit.
+        try await fixture.postgres.withTransaction { transaction in
+            let granted = try await transaction.query(
+                "select from partita.first_grant($1, 's:patio', 'ivy', '{}', 'read', 'a test', null, 1, 0, 'blocked')",
+                [.text(PermissionsFixture.app)])
+            #expect(granted.count == 1)
+            try await fixture.tell(.userDeleted, of: "ivy")
+            try await eventually("the revocation waits for it", within: .seconds(20)) {
+                try await !fixture.postgres.query(
+                    """
+                    select from pg_locks where locktype = 'advisory' and not granted
+                        and database = (select oid from pg_database where datname = current_database())
+                    """
+                ).isEmpty
+            }
+        }
+        _ = try await fixture.revocation(of: "ivy", "patio")
     }
 
     @Test func `a user who is disabled loses everything until enabled again`() async throws {

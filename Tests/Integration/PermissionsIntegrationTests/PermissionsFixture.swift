@@ -211,10 +211,21 @@ final class PermissionsFixture: Sendable {
         }
     }
 
+    /// The grant that revokes a right. The same denial may follow once more, if a change is delivered twice.
+    func revocation(of user: String, _ partition: String) async throws -> Grant {
+        try await eventually("\(user) loses \(partition)", within: .seconds(20)) {
+            grants.withLock { grants in
+                grants.first { $0.user == user && $0.partition.text == "s:" + partition && $0.isFence }
+            }
+        }
+    }
+
     /// The newest grant on the topic.
     func newestGrant(of user: String, _ partition: String) -> Grant? {
         grants.withLock { grants in
-            grants.filter { $0.user == user && $0.partition.text == "s:" + partition }.max { $0.version < $1.version }
+            // Of answers without a grant, which all have number 0, the last.
+            grants.reversed().filter { $0.user == user && $0.partition.text == "s:" + partition }
+                .max { $0.version < $1.version }
         }
     }
 

@@ -13,9 +13,7 @@ import Testing
         try await fixture.ask(user, "kitchen")
         _ = try await fixture.grant(.write, of: user, "kitchen")
         _ = try await fixture.members.updateOne(["_id": .string(user)], .document(["$set": ["rooms": []]]))
-        let grant = try await fixture.grant(.none, of: user, "kitchen")
-        #expect(grant.isFence)
-        return grant
+        return try await fixture.revocation(of: user, "kitchen")
     }
 
     private func answer(_ gateway: String, to grant: Grant, _ fixture: PermissionsFixture) async throws {

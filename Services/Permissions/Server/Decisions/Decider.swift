@@ -39,15 +39,47 @@ struct Decider: Sendable {
     /// Answers a question, and stores the user's claims; a denial leaves nothing behind.
     func decide(_ subject: Subject, claims: Document) async throws {
         var expected: Set<Dependency> = []
-        let grant = try await grants.grant(of: subject)
-        if grant.map({ $0.access == Grant.Access.none }) ?? true {
+        let rules = apps.app(subject.app).map(AppliedRules.init)
+        let standing = try await grants.standing(of: subject, by: rules)
+        if standing.own.map({ $0.access == Grant.Access.none }) ?? true {
             // The rules are evaluated before anything is written. A denial here needn't be watched, since nothing is served because
             // of it.
-            let first = try await verdict(on: subject, claims: claims)
-            guard first.access != .none else { return try await deny(subject, first) }
+            let first = try await verdict(on: subject, claims: claims, isShutOut: standing.isShutOut)
+            guard first.access != .none else { return try await answerOnly(subject, first) }
+            if standing.own == nil, first.isForEveryone, !subject.isEveryone {
+                return try await share(first, with: subject, shared: first.rules == rules ? standing.shared : nil)
+            }
+            if standing.own == nil, first.dependencies.isEmpty, try await answer(subject, claims: claims, first) {
+                return
+            }
             expected = first.dependencies
         }
         try await settle(subject, claims: claims, asksAnew: true, expected: expected)
+    }
+
+    /// Answers with the grant for all users: however many ask for the partition, it has one grant. A user who has a grant of former rules
+    /// keeps it as their own.
+    /// - Parameter shared: that grant, if there is one by the same rules.
+    private func share(_ verdict: Verdict, with subject: Subject, shared: Grant?) async throws {
+        if let shared, shared.access == verdict.access {
+            // It may have been published before the asking gateway listened.
+            try await answerOnly(subject, verdict)
+        } else if try await !answer(subject.everyone, claims: [:], verdict) {
+            try await decide(subject.everyone, claims: [:])
+        }
+    }
+
+    /// Commits a first answer that depends on no document, so that no change of one can be missed.
+    /// - Returns: `false` if there was another one meanwhile.
+    private func answer(_ subject: Subject, claims: Document, _ verdict: Verdict) async throws -> Bool {
+        let start = ContinuousClock.now
+        guard let grant = try await grants.commitFirst(verdict, on: subject, claims: claims) else { return false }
+        relay.publish(grant)
+        PermissionsMetrics.decisions[grant.access.rawValue].increment()
+        PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
+        // New rules came after the verdict, and may have been applied before the subject was there.
+        if apps.app(subject.app).map(AppliedRules.init) != verdict.rules { try await decideAgain(subject) }
+        return true
     }
 
     /// Decides again because a dependency of the answer has changed.
@@ -58,7 +90,8 @@ struct Decider: Sendable {
 
     /// Revokes all grants of a user whom auth has blocked: access tokens can outlive accounts.
     func shutOut(app: String, user: String) async throws {
-        // A concurrent decision that didn't see the block has already written its subject.
+        // A concurrent decision that didn't see the block has already written its subject, or writes it with its grant.
+        try await grants.awaitFirst(app: app, user: user)
         for subject in try await grants.subjects(app: app, user: user) {
             try await revoke(subject, reason: GrantTable.shutOutReason)
         }
@@ -95,7 +128,8 @@ struct Decider: Sendable {
                 try await dependencies.add(expected.subtracting(known), of: subject)
                 known.formUnion(expected)
             }
-            let verdict = try await verdict(on: subject, claims: claims)
+            let verdict = try await verdict(
+                on: subject, claims: claims, isShutOut: try await grants.isShutOut(subject))
             guard verdict.dependencies.isSubset(of: known) else {
                 expected = verdict.dependencies
                 rounds += 1
@@ -105,7 +139,7 @@ struct Decider: Sendable {
                 // The preceding evaluation allowed it. Another decision may have granted it meanwhile; then this one is based on
                 // that grant.
                 guard try await grants.forget(subject) else { continue }
-                return try await deny(subject, verdict)
+                return try await answerOnly(subject, verdict)
             }
             // An answer that stays the same needn't be published, since no gateway waits for it.
             if !asksAnew, let standing, standing.says(verdict), try await grants.confirm(verdict, on: subject, standing)
@@ -124,11 +158,11 @@ struct Decider: Sendable {
     }
 
     /// Evaluates the rules; a failure denies access.
-    private func verdict(on subject: Subject, claims: Document) async throws -> Verdict {
+    private func verdict(on subject: Subject, claims: Document, isShutOut: Bool) async throws -> Verdict {
         guard let app = apps.app(subject.app) else {
             return Verdict(access: .none, reason: "the app is not deployed", dependencies: [])
         }
-        if try await grants.isShutOut(subject) {
+        if isShutOut {
             return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [], rules: AppliedRules(app))
         }
         var losses = 0
@@ -136,6 +170,9 @@ struct Decider: Sendable {
         while true {
             do {
                 var verdict = try await evaluator.verdict(on: subject, claims: claims, app: app)
+                if subject.isEveryone, !verdict.isForEveryone {
+                    verdict = Verdict(.none, reason: "the rules aren't the same for all users")
+                }
                 verdict.rules = AppliedRules(app)
                 return verdict
             } catch let failure where !Self.mayPass(failure) {
@@ -170,14 +207,14 @@ struct Decider: Sendable {
             if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) {
                 return relay.publish(grant)
             }
-            if try await grants.forget(subject) { return try await deny(subject, verdict) }
+            if try await grants.forget(subject) { return try await answerOnly(subject, verdict) }
         }
     }
 
-    /// Denies a question on the topic, without a row.
-    private func deny(_ subject: Subject, _ verdict: Verdict) async throws {
-        try await relay.deny(try await grants.denial(verdict, of: subject))
-        PermissionsMetrics.decisions[Grant.Access.none.rawValue].increment()
+    /// Answers a question on the topic, without a row: a refusal, or what the grant for all users gives.
+    private func answerOnly(_ subject: Subject, _ verdict: Verdict) async throws {
+        try await relay.answer(try await grants.answer(verdict, of: subject))
+        PermissionsMetrics.decisions[verdict.access.rawValue].increment()
     }
 
     /// Whether the failure is transient: an unavailable engine, or the end of the process, says nothing about a rule.

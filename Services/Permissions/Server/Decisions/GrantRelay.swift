@@ -11,10 +11,10 @@ struct GrantRelay: Sendable {
     /// Publishes a grant that was just committed.
     func publish(_ grant: Grant) { outbox.publish(grant) }
 
-    /// Answers waiting gateways with a refusal, and leaves nothing of it in the topic.
-    func deny(_ denial: Grant) async throws {
-        try await producer.send(GrantsEvent.grant(denial))
-        try await remove([Subject(app: denial.app, user: denial.user, partition: denial.partition)])
+    /// Answers waiting gateways with what isn't a grant of the pair, and leaves nothing of it in the topic.
+    func answer(_ answer: Grant) async throws {
+        try await producer.send(GrantsEvent.grant(answer))
+        try await remove([Subject(app: answer.app, user: answer.user, partition: answer.partition)])
     }
 
     /// Removes from the topic what it has of pairs that have no grant.

@@ -19,7 +19,6 @@ struct RuleEvaluator: Sendable {
     func verdict(on subject: Subject, claims: Document, app: DeployedApp) async throws -> Verdict {
         let recorder = Recorder()
         let user = RuleUser(claims: claims, id: subject.user)
-        if let place = app.definition.customUserData, place.isEnabled { try recorder.depend(on: place, of: user) }
         let answer: PartitionRules.Answer
         do {
             answer = try await PartitionRules(store: store, functions: functions, logs: logs).answer(
@@ -31,10 +30,13 @@ struct RuleEvaluator: Sendable {
         } catch  where recorder.used.isInterrupted {
             throw Interrupted()
         }
+        if !answer.isForEveryone, let place = app.definition.customUserData, place.isEnabled {
+            try recorder.depend(on: place, of: user)
+        }
         let used = recorder.used
         return Verdict(
             access: answer.mayWrite ? .write : answer.mayRead ? .read : .none, reason: answer.reason,
-            dependencies: used.dependencies, isUntracked: used.isUntracked)
+            dependencies: used.dependencies, isUntracked: used.isUntracked, isForEveryone: answer.isForEveryone)
     }
 
     /// The document store was unavailable while a rule function called it.

@@ -3,20 +3,15 @@ import EventTopics
 import Grants
 import Postgres
 
-/// `partita.fences`: revocations until their receipt.
-struct FenceTable: Sendable {
+/// `partita.fences`: revocations until their receipt. `partita.commit_grant` adds them.
+package struct FenceTable: Sendable {
     let client: PostgresClient
 
-    /// Adds a revocation, in the transaction of its grant.
-    static func add(_ grant: Grant, in transaction: PostgresTransaction) async throws {
-        _ = try await transaction.query(
-            "insert into partita.fences (app, partition, user_id, epoch, version) values ($1, $2, $3, $4, $5)",
-            pair(grant) + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
-    }
+    package init(client: PostgresClient) { self.client = client }
 
     /// Records that these grants were published: from now on gateways receive them, and later heartbeats follow them in the topic.
     /// A revocation that was replaced by a grant before it was published is dropped.
-    func published(_ grants: [Grant]) async throws {
+    package func published(_ grants: [Grant]) async throws {
         for grant in grants where grant.access != .none && grant.version.number > 1 {
             try await client.execute(
                 """
@@ -38,7 +33,7 @@ struct FenceTable: Sendable {
     }
 
     /// Records that a gateway has stopped serving a pair.
-    func answered(_ ack: FenceAck) async throws {
+    package func answered(_ ack: FenceAck) async throws {
         try await client.execute(
             """
             update partita.fences set answered = array_append(array_remove(answered, $6), $6)
@@ -52,7 +47,7 @@ struct FenceTable: Sendable {
 
     /// The receipts of revocations that every gateway has acknowledged, or that were published so long ago that the leases of the
     /// others have expired.
-    func completed(leaseTime: Duration) async throws -> [RevocationReceipt] {
+    package func completed(leaseTime: Duration) async throws -> [RevocationReceipt] {
         let rows = try await client.query(
             """
             select app, user_id, partition, epoch, version,
@@ -83,7 +78,7 @@ struct FenceTable: Sendable {
     }
 
     /// Removes a revocation whose receipt was published.
-    func close(_ receipt: RevocationReceipt) async throws {
+    package func close(_ receipt: RevocationReceipt) async throws {
         try await client.execute(
             """
             delete from partita.fences

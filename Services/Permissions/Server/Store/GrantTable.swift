@@ -3,8 +3,10 @@ import EventTopics
 import Postgres
 
 /// `partita.grants`: the current decisions.
-struct GrantTable: Sendable {
+package struct GrantTable: Sendable {
     let client: PostgresClient
+
+    package init(client: PostgresClient) { self.client = client }
 
     /// For how many seconds an answer is valid that depended on something that can't be watched.
     static let untrackedLifetime = 5
@@ -13,7 +15,7 @@ struct GrantTable: Sendable {
     static let shutOutReason = "the account is deleted or disabled"
 
     /// The grant on which a decision is based.
-    enum Basis {
+    package enum Basis {
         /// Any existing grant.
         case whatever
         /// The grant of this version.
@@ -22,56 +24,48 @@ struct GrantTable: Sendable {
         case nothing(life: Int64)
     }
 
-    /// Commits a decision, under the partition's lock: a concurrent upload is either committed as a whole before it, or checked
-    /// against it. The row in the outbox ensures that it is published. A blocked user gets no access, whatever was decided.
+    /// Commits a decision, by `partita.commit_grant`. A blocked user gets no access, whatever was decided.
     ///
     /// - Parameter basis: the grant that must still be current.
     /// - Returns: `nil` when it isn't: another decision was committed first, and this one has to be made again.
-    func commit(_ verdict: Verdict, on subject: Subject, basis: Basis) async throws -> Grant? {
-        let pair = Self.pair(subject)
-        return try await client.withTransaction { transaction in
-            _ = try await transaction.query(
-                "select from partita.partitions where app = $1 and partition = $2 for update", Array(pair.prefix(2)))
-            guard try await Self.holds(basis, of: pair, in: transaction) else { return nil }
-            // Version numbers are never reused, even after a grant without access was removed.
-            let rows = try await transaction.query(
-                """
-                with before as (select access from partita.grants where app = $1 and partition = $2 and user_id = $3)
-                insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at, rules, secrets)
-                select $1, $2, $3, case when is_shut_out then 'none' else $4 end, partita.current_epoch(),
-                    nextval('partita.grant_versions'),
-                    to_json(case when is_shut_out then '\(Self.shutOutReason)' else $5::text end),
-                    case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end, $8::bigint, $9::bigint
-                from (select exists (select from partita.shut_out_users where app = $1 and user_id = $3) as is_shut_out) users
-                where not ($7 and is_shut_out)
-                on conflict (app, partition, user_id) do update set
-                    access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
-                    version = case when g.epoch = excluded.epoch then greatest(g.version + 1, excluded.version) else excluded.version end,
-                    expires_at = excluded.expires_at, rules = excluded.rules, secrets = excluded.secrets
-                where not $7
-                returning access, epoch, version, reason #>> '{}' as reason,
-                    (extract(epoch from expires_at) * 1000)::bigint as expires,
-                    access = 'none' and coalesce((select b.access <> 'none' from before b), false) as fence
-                """,
-                pair + [
-                    .text(verdict.access.rawValue), .legible(verdict.reason), .bool(verdict.isUntracked),
-                    .bool(basis.isNothing), PostgresValue(verdict.rules?.version),
-                    PostgresValue(verdict.rules?.secrets),
-                ])
-            guard let row = rows.first else { return nil }
-            let grant = try Self.grant(row, of: subject)
-            if grant.isFence { try await FenceTable.add(grant, in: transaction) }
-            _ = try await transaction.query(Self.decided, pair)
-            _ = try await transaction.query(
-                "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
-                pair)
-            return grant
-        }
+    package func commit(_ verdict: Verdict, on subject: Subject, basis: Basis) async throws -> Grant? {
+        let (version, life): (Revision?, Int64?) =
+            switch basis {
+            case .whatever: (nil, nil)
+            case .version(let version): (version, nil)
+            case .nothing(let life): (nil, life)
+            }
+        return try await client.query(
+            "select * from partita.commit_grant($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            Self.pair(subject) + [
+                PostgresValue(version.map { Int64($0.epoch) }), PostgresValue(version?.number), PostgresValue(life),
+            ] + Self.values(of: verdict)
+        ).first.map { try Self.grant($0, of: subject) }
     }
 
-    /// Records that a pair's question was answered.
-    private static let decided =
-        "update partita.grant_subjects set is_decided = true where app = $1 and partition = $2 and user_id = $3"
+    /// Stores the claims of a user who asks, and commits the first answer to the question, by `partita.first_grant`.
+    ///
+    /// - Returns: `nil` when there is a grant, or the user is blocked.
+    package func commitFirst(_ verdict: Verdict, on subject: Subject, claims: Document) async throws -> Grant? {
+        try await client.query(
+            "select * from partita.first_grant($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            Self.pair(subject) + [.text(ExtendedJSON.print(claims))] + Self.values(of: verdict)
+        ).first.map { try Self.grant($0, of: subject) }
+    }
+
+    /// Returns when first answers to a user that are being committed can be found: those that didn't see that the user is blocked.
+    func awaitFirst(app: String, user: String) async throws {
+        _ = try await client.query(
+            "select from partita.lock_first_grants($1, $2, true)", [.text(app), .text(user)])
+    }
+
+    private static func values(of verdict: Verdict) -> [PostgresValue] {
+        [
+            .text(verdict.access.rawValue), .legible(verdict.reason),
+            verdict.isUntracked ? .double(Double(untrackedLifetime)) : .null,
+            PostgresValue(verdict.rules?.version), PostgresValue(verdict.rules?.secrets), .text(shutOutReason),
+        ]
+    }
 
     /// Commits a decision that equals the current grant: the grant gets a new version, so that a concurrent decision on older
     /// documents is discarded, and nothing is published, since nothing changes for gateways and devices.
@@ -80,7 +74,10 @@ struct GrantTable: Sendable {
     func confirm(_ verdict: Verdict, on subject: Subject, _ grant: Grant) async throws -> Bool {
         let pair = Self.pair(subject)
         return try await client.withTransaction { transaction in
-            try await Self.lockSubject(pair, in: transaction)
+            // In the order of locks of `partita.commit_grant`: a subject comes before its grant.
+            _ = try await transaction.query(
+                "select from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3 for no key update",
+                pair)
             let count = try await transaction.execute(
                 """
                 update partita.grants g
@@ -95,49 +92,54 @@ struct GrantTable: Sendable {
                     PostgresValue(verdict.rules?.secrets),
                 ])
             guard count > 0 else { return false }
-            _ = try await transaction.query(Self.decided, pair)
+            _ = try await transaction.query(
+                "update partita.grant_subjects set is_decided = true where app = $1 and partition = $2 and user_id = $3",
+                pair)
             return true
         }
     }
 
-    /// Locks the decision's basis.
-    /// - Returns: whether it is still current.
-    private static func holds(
-        _ basis: Basis, of pair: [PostgresValue], in transaction: PostgresTransaction
-    ) async throws -> Bool {
-        let mine = "app = $1 and partition = $2 and user_id = $3"
-        try await lockSubject(pair, in: transaction)
-        let rows =
-            switch basis {
-            case .whatever:
-                try await transaction.query("select from partita.grants where \(mine) for update", pair)
-            case .version(let version):
-                try await transaction.query(
-                    "select from partita.grants where \(mine) and epoch::bigint = $4::bigint and version = $5 for update",
-                    pair + [.int(Int64(version.epoch)), .int(version.number)])
-            case .nothing(let life):
-                try await transaction.query(
-                    "select from partita.grant_subjects where \(mine) and life = $4 for update", pair + [.int(life)])
-            }
-        return !rows.isEmpty
-    }
-
-    /// Locks a subject. In the order of locks it comes before its grant and after its partition.
-    private static func lockSubject(_ pair: [PostgresValue], in transaction: PostgresTransaction) async throws {
-        _ = try await transaction.query(
-            "select from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3 for no key update",
-            pair)
-    }
-
     func grant(of subject: Subject) async throws -> Grant? {
         try await client.query(
-            """
-            select access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires,
-                false as fence
-            from partita.grants where app = $1 and partition = $2 and user_id = $3
-            """, Self.pair(subject)
+            "select \(Self.columns) from partita.grants where app = $1 and partition = $2 and user_id = $3",
+            Self.pair(subject)
         ).first.map { try Self.grant($0, of: subject) }
     }
+
+    /// What there is when a user asks.
+    struct Standing {
+        var own: Grant?
+        /// The grant for all users, if it was decided by the present rules.
+        var shared: Grant?
+        var isShutOut = false
+    }
+
+    func standing(of subject: Subject, by rules: AppliedRules?) async throws -> Standing {
+        let rows = try await client.query(
+            """
+            select \(Self.columns), user_id, exists (
+                    select from partita.shut_out_users where app = $1 and user_id = $3) as is_shut_out
+            from (select) one left join partita.grants on app = $1 and partition = $2 and (
+                user_id = $3
+                or user_id = '*' and rules = $4 and secrets = $5 and epoch = partita.current_epoch() and expires_at is null)
+            """, Self.pair(subject) + [PostgresValue(rules?.version), PostgresValue(rules?.secrets)])
+        var standing = Standing()
+        for row in rows {
+            standing.isShutOut = try row.decode("is_shut_out")
+            guard let user = try row.decode("user_id", as: String?.self) else { continue }
+            if user.hasSameBytes(as: subject.user) {
+                standing.own = try Self.grant(row, of: subject)
+            } else {
+                standing.shared = try Self.grant(row, of: subject.everyone)
+            }
+        }
+        return standing
+    }
+
+    private static let columns = """
+        access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires,
+        false as fence
+        """
 
     // MARK: Subjects
 
@@ -198,12 +200,12 @@ struct GrantTable: Sendable {
         ).isEmpty
     }
 
-    /// The denial of a question, with a version that is older than any grant of the epoch.
-    func denial(_ verdict: Verdict, of subject: Subject) async throws -> Grant {
+    /// The answer to a question that gets no grant of its own, with a version that is older than any grant of the epoch.
+    func answer(_ verdict: Verdict, of subject: Subject) async throws -> Grant {
         let epoch = try await client.query("select partita.current_epoch()").decode(Int32.self).first ?? 0
         let now = WallClock.system.now()
         return Grant(
-            app: subject.app, user: subject.user, partition: subject.partition, access: .none,
+            app: subject.app, user: subject.user, partition: subject.partition, access: verdict.access,
             version: Revision(epoch: epoch, number: 0), reason: verdict.reason,
             expires: verdict.isUntracked ? now + Int64(Self.untrackedLifetime) * 1000 : nil, time: now)
     }
@@ -257,7 +259,7 @@ struct GrantTable: Sendable {
     // MARK: The outbox
 
     /// Grants that may not have been published to the topic.
-    func unpublished(limit: Int) async throws -> [Grant] {
+    package func unpublished(limit: Int) async throws -> [Grant] {
         let rows = try await client.query(
             """
             select g.access, g.epoch, g.version, g.reason #>> '{}' as reason,
@@ -276,7 +278,7 @@ struct GrantTable: Sendable {
     }
 
     /// Removes published versions from the outbox; a later version stays there.
-    func published(_ grants: [Grant]) async throws {
+    package func published(_ grants: [Grant]) async throws {
         try await client.execute(
             """
             delete from partita.grant_outbox o using partita.grants g,
@@ -314,8 +316,4 @@ struct GrantTable: Sendable {
             version: Revision(epoch: epoch, number: version), reason: reason ?? "", expires: expires,
             isFence: isFence, time: WallClock.system.now())
     }
-}
-
-extension GrantTable.Basis {
-    fileprivate var isNothing: Bool { if case .nothing = self { true } else { false } }
 }

@@ -55,7 +55,7 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     /// Determines the revision from which the device has to be served, then starts the state machine.
     func start() {
         let app = session.app, user = session.identity.map { ExactText($0.user) }
-        run { [self, path, checkpoint, token, partition] in
+        run { [self, path, checkpoint, token] in
             try await path.openings.enter(ExactText(app), member: user)
             defer { path.openings.leave(ExactText(app), member: user) }
             // Closed while it waited for its turn.
@@ -197,15 +197,32 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
 
     /// Takes a grant that was read from Postgres, or the refusal of a question.
     private func read(_ grant: Grant) {
-        guard !isEnded, self.grant.take(version: grant.version, expires: grant.expires) else { return }
+        guard !isEnded,
+            self.grant.take(version: grant.version, expires: grant.expires, isForEveryone: grant.isForEveryone)
+        else { return }
         changed(to: grant)
     }
 
     /// Takes a grant that came by the topic.
     private func heard(_ grant: Grant) {
-        guard !isEnded, self.grant.hear(Access(grant.access), version: grant.version, expires: grant.expires)
-        else { return }
-        changed(to: grant)
+        guard !isEnded else { return }
+        let effect = self.grant.hear(
+            Access(grant.access), version: grant.version, expires: grant.expires, isForEveryone: grant.isForEveryone)
+        switch effect {
+        case .none: break
+        case .replaced: changed(to: grant)
+        case .lapsed: lapse()
+        }
+    }
+
+    /// Closes the partition, since the rules aren't the same for all users any more: the device keeps its data, opens the partition again, and
+    /// the user gets a grant, or a refusal, of their own.
+    private func lapse() {
+        session.fail(
+            .init(
+                code: .permissionsUnavailable, message: "it is decided anew who may open the partition",
+                partition: partition, retryAfter: DeviceSession.pause()))
+        unsubscribe()
     }
 
     private func changed(to grant: Grant) {
