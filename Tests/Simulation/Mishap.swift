@@ -26,4 +26,6 @@ public enum Mishap: CaseIterable, Sendable {
     case moves
     /// The wall clocks of devices jump.
     case clockJumps
+    /// The rules become the same for all users, with one grant, or differ by user again.
+    case sharedRules
 }

@@ -50,6 +50,9 @@ public struct Scenario: Sendable {
             "rights", devices: 3, filled: 12, [.revocation, .suspension, .gatewayLost, .relayHandOver],
             expecting: [.revoked, .receipt, .lapsed, .gatewayLost, .reset, .begunAgain]),
         Scenario(
+            "shared-rules", devices: 3, filled: 12, [.sharedRules, .revocation, .suspension, .gatewayLost],
+            expecting: [.revoked, .receipt, .lapsed, .reset, .begunAgain, .sharedGrantEnded, .closed]),
+        Scenario(
             "gateways", devices: 4, filled: 12, [.gatewayLost, .feedFaults, .straying], countsAll: true,
             expecting: [.gatewayLost, .feedLost, .feedRepeated, .straying, .answeredAgain, .deliveredEarly]),
         Scenario(

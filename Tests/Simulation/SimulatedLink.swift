@@ -2,7 +2,9 @@ import DocumentModel
 import SyncEngine
 
 /// One connection between a device and its gateway: the gateway's session, its socket, and the frames in flight, which are lost with it.
-struct SimulatedLink: Sendable {
+///
+/// A class, since a world asks its connections at every step: copies of their state would take a seventh of the time.
+final class SimulatedLink {
     enum Up {
         case subscribe(Revision, resume: String?)
         case upload(Changeset)
@@ -17,6 +19,8 @@ struct SimulatedLink: Sendable {
         case gap
         case access(Access)
         case revoked
+        /// The partition is closed, and may be opened again.
+        case closed
     }
 
     /// A changeset that the gateway has received.
@@ -127,7 +131,7 @@ struct SimulatedLink: Sendable {
     var isServing: Bool { machine.map { $0.access != .none } ?? false }
 
     /// The device has asked for the partition.
-    mutating func subscribe(from point: ResumePoint, epoch: Int32, mayServe: Bool) {
+    func subscribe(from point: ResumePoint, epoch: Int32, mayServe: Bool) {
         unsubscribe()
         var machine = SubscriptionStateMachine<Download>(from: point, epoch: epoch, window: Self.window)
         var actions = machine.start()
@@ -141,32 +145,45 @@ struct SimulatedLink: Sendable {
         perform(actions)
     }
 
-    mutating func unsubscribe() { perform(machine?.unsubscribe() ?? []) }
+    func unsubscribe() { perform(machine?.unsubscribe() ?? []) }
 
     /// Takes a grant that was read from Postgres.
-    mutating func read(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
-        if standing.take(version: grant.version, expires: nil) { changed(to: grant.access, mayServe: mayServe) }
+    func read(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
+        if standing.take(version: grant.version, expires: nil, isForEveryone: grant.isForEveryone) {
+            changed(to: grant.access, mayServe: mayServe)
+        }
     }
 
     /// Takes a grant that came by the topic.
-    mutating func hear(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
-        if standing.hear(grant.access, version: grant.version, expires: nil) {
-            changed(to: grant.access, mayServe: mayServe)
+    func hear(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
+        let effect = standing.hear(
+            grant.access, version: grant.version, expires: nil, isForEveryone: grant.isForEveryone)
+        switch effect {
+        case .none: break
+        case .replaced: changed(to: grant.access, mayServe: mayServe)
+        case .lapsed: close()
         }
         // The answer to a question says only that there is something to read.
-        guard isAsking else { return }
+        guard isAsking, !grant.isForEveryone || grant.access != .none else { return }
         isAsking = false
         if grant.access == .none { read(grant, mayServe: mayServe) } else { isReadingGrant = true }
     }
 
-    private mutating func changed(to access: Access, mayServe: Bool) {
+    /// Closes the partition, which the device opens again.
+    private func close() {
+        guard let machine, !machine.isClosed else { return }
+        unsubscribe()
+        queue(.closed)
+    }
+
+    private func changed(to access: Access, mayServe: Bool) {
         guard let machine, !machine.isClosed else { return }
         rightsChanged(mayServe: mayServe)
         perform(self.machine?.granted(access) ?? [])
     }
 
     /// The lease has lapsed, or is valid again.
-    mutating func rightsChanged(mayServe: Bool) {
+    func rightsChanged(mayServe: Bool) {
         guard machine != nil else { return }
         isSuspended = !mayServe
         if standing.holds(leaseIsValid: mayServe, now: 0) {
@@ -177,13 +194,13 @@ struct SimulatedLink: Sendable {
         }
     }
 
-    mutating func received(_ frame: LiveFrame<Download>) { perform(machine?.received(frame, queued: queued) ?? []) }
+    func received(_ frame: LiveFrame<Download>) { perform(machine?.received(frame, queued: queued) ?? []) }
 
-    mutating func chunkRead(_ chunk: CatchUpChunk<Download>) {
+    func chunkRead(_ chunk: CatchUpChunk<Download>) {
         perform(machine?.chunkRead(chunk, queued: queued) ?? [])
     }
 
-    private mutating func perform(_ actions: [SubscriptionStateMachine<Download>.Action]) {
+    private func perform(_ actions: [SubscriptionStateMachine<Download>.Action]) {
         for action in actions {
             switch action {
             case .requestGrant:
@@ -213,7 +230,7 @@ struct SimulatedLink: Sendable {
         }
     }
 
-    private mutating func detach() {
+    private func detach() {
         isAttached = false
         (isReadingGrant, isAsking) = (false, false)
         guard let following else { return }
@@ -223,7 +240,7 @@ struct SimulatedLink: Sendable {
     }
 
     /// Sends changes, and checks that they continue what was sent, within the bounds, to somebody who may read them.
-    private mutating func send(_ download: Download) {
+    private func send(_ download: Download) {
         if isRevoked { violations.append("changes are sent after the right was revoked") }
         if isSuspended { violations.append("changes are sent while the rights are unknown") }
         let before = sentTo ?? start
@@ -246,10 +263,10 @@ struct SimulatedLink: Sendable {
 
     // MARK: The socket
 
-    mutating func queue(_ frame: Down) { queue.append(frame) }
+    func queue(_ frame: Down) { queue.append(frame) }
 
     /// Gives the kernel the next frame.
-    mutating func flush() -> Down {
+    func flush() -> Down {
         let frame = queue.removeFirst()
         if case .download(let download) = frame { queued -= Self.size(of: download) }
         down.append(frame)
@@ -260,17 +277,17 @@ struct SimulatedLink: Sendable {
         return frame
     }
 
-    mutating func whenDrained(_ wait: Wait) {
+    func whenDrained(_ wait: Wait) {
         if queue.isEmpty { requests.append(.release(wait)) } else { waits.append(wait) }
     }
 
-    private mutating func releaseWaiting() {
+    private func releaseWaiting() {
         requests += waits.map { .release($0) }
         waits = []
     }
 
     /// The connection has ended.
-    mutating func end() {
+    func end() {
         queue = []
         queued = 0
         unsubscribe()

@@ -2,13 +2,22 @@ import DocumentModel
 import SyncEngine
 
 /// The permissions service: its tables in Postgres, its processes, and the topic of the grants. It does what `GrantTable`,
-/// `FenceTable` and `Outbox` do.
+/// `FenceTable` and `Outbox` do; ``calls`` shows whether they do.
 struct SimulatedPermissions: Sendable {
+    /// Stands for all users.
+    static let everyone = "*"
+
     struct Grant: Sendable {
         let user: String
         let access: Access
         let version: Revision
         let isFence: Bool
+
+        var isForEveryone: Bool { user == SimulatedPermissions.everyone }
+
+        var waiting: PermissionsCall.WaitingGrant {
+            .init(user: user, access: access, version: version.number, isFence: isFence)
+        }
     }
 
     enum Message: Sendable {
@@ -56,22 +65,35 @@ struct SimulatedPermissions: Sendable {
     private var receipts: [String: Revision] = [:]
     private var memory = Array(repeating: Process(), count: Self.processes)
     private var lastVersion: Int64 = 0
+    /// The users to whom some decision has ever given nothing.
+    private(set) var denied: Set<String> = []
+    /// Whether the rules are the same for all users.
+    private var areShared = false
     /// Users who wait for a first answer.
     var questions: [String] = []
     /// Acknowledgements that weren't read yet.
     var answers: [Answer] = []
+    /// What happened in the tables, if it is recorded.
+    private(set) var calls: [PermissionsCall]?
 
-    init(validity: Int64) { self.validity = validity }
+    /// - Parameter isRecorded: Whether it writes down what happens in the tables.
+    init(validity: Int64, isRecorded: Bool) {
+        self.validity = validity
+        calls = isRecorded ? [] : nil
+    }
 
     // MARK: The tables
 
-    func grant(of user: String) -> Grant? { grants[user] }
+    /// The grant that applies: the user's own, or the one for all users.
+    func grant(of user: String) -> Grant? { grants[user] ?? grants[Self.everyone] }
 
-    func mayWrite(_ user: String) -> Bool { grants[user]?.access == .write }
+    func mayWrite(_ user: String) -> Bool { grant(of: user)?.access == .write }
 
     /// Whether there was a receipt that nobody sends the user anything, and nothing was granted since.
     func isSealed(_ user: String) -> Bool {
-        guard let grant = grants[user], grant.access == .none, let receipt = receipts[user] else { return false }
+        guard let grant = grant(of: user), grant.access == .none, let receipt = receipts[grant.user] else {
+            return false
+        }
         return receipt >= grant.version
     }
 
@@ -87,13 +109,26 @@ struct SimulatedPermissions: Sendable {
         commit(access, for: user, by: process)
     }
 
+    /// The app gets other rules.
+    /// - Parameter access: what they allow all users; `nil` if they look at the user, and allow each to write.
+    /// - Returns: whether a grant for all users was revoked.
+    @discardableResult
+    mutating func changeRules(to access: Access?, by process: Int) -> Bool {
+        let isRevoked = access == nil && grants[Self.everyone].map { $0.access != .none } ?? false
+        areShared = access != nil
+        decide(access ?? .none, for: Self.everyone, by: process)
+        return isRevoked
+    }
+
     private mutating func commit(_ access: Access, for user: String, by process: Int) {
         lastVersion += 1
+        if access == .none { denied.insert(user) }
         let before = grants[user]?.access ?? .none
         let grant = Grant(
             user: user, access: access, version: Revision(epoch: 1, number: lastVersion),
             isFence: access == .none && before != .none)
         grants[user] = grant
+        calls?.append(.decide(access, user: user, version: lastVersion, isFence: grant.isFence))
         if grant.isFence { fences.append(Fence(user: user, version: grant.version)) }
         if !outbox.contains(user) { outbox.append(user) }
         memory[process].handedOver.append(grant)
@@ -107,6 +142,12 @@ struct SimulatedPermissions: Sendable {
             isFence: grant.access == .none && fences.contains { $0.user == user })
     }
 
+    private mutating func readOutbox() -> [Grant] {
+        let grants = outbox.compactMap(row)
+        calls?.append(.readOutbox(grants.map(\.waiting)))
+        return grants
+    }
+
     // MARK: The processes
 
     /// Lets a process answer a question: with the grant, or with a refusal that is in no table.
@@ -114,8 +155,12 @@ struct SimulatedPermissions: Sendable {
         let user = questions.removeFirst()
         if let grant = grants[user], grant.access != .none {
             commit(grant.access, for: user, by: process)
+        } else if grants[user] == nil, grants[Self.everyone] != nil, !areShared {
+            commit(.write, for: user, by: process)
         } else {
-            send(Grant(user: user, access: .none, version: Revision(epoch: 1, number: 0), isFence: false))
+            let access = grants[user] == nil ? grants[Self.everyone]?.access ?? .none : .none
+            if access == .none { denied.insert(user) }
+            send(Grant(user: user, access: access, version: Revision(epoch: 1, number: 0), isFence: false))
         }
     }
 
@@ -133,7 +178,7 @@ struct SimulatedPermissions: Sendable {
         } else {
             let handedOver = memory[process].handedOver
             memory[process].handedOver = []
-            let batch = handedOver.isEmpty ? outbox.compactMap(row) : handedOver
+            let batch = handedOver.isEmpty ? readOutbox() : handedOver
             for grant in batch { send(grant) }
             memory[process].sent = batch
         }
@@ -154,6 +199,7 @@ struct SimulatedPermissions: Sendable {
     }
 
     private mutating func mark(_ batch: [Grant], now: Int64, gateways: Set<Int>) {
+        calls?.append(.mark(batch.map(\.waiting), now: now, gateways: gateways))
         for grant in batch where grant.access != .none && grant.version.number > 1 {
             fences.removeAll { $0.user == grant.user && $0.publishedAt == nil && $0.version < grant.version }
         }
@@ -175,22 +221,24 @@ struct SimulatedPermissions: Sendable {
     /// - Returns: how many were written, and of how many gateways the leases had to lapse.
     mutating func writeReceipts(now: Int64) -> (written: Int, lapsed: Int) {
         for answer in answers {
+            calls?.append(.answer(user: answer.user, version: answer.version.number, gateway: answer.gateway))
             for place in fences.indices
             where fences[place].user == answer.user && fences[place].version <= answer.version {
                 fences[place].answered.insert(answer.gateway)
             }
         }
         answers = []
-        var result = (written: 0, lapsed: 0)
+        var written: [PermissionsCall.Receipt] = []
+        let patience = validity + Self.clockMargin
         fences.removeAll { fence in
             guard let published = fence.publishedAt else { return false }
             let silent = fence.gateways.subtracting(fence.answered)
-            guard silent.isEmpty || published < now - validity - Self.clockMargin else { return false }
+            guard silent.isEmpty || published < now - patience else { return false }
             receipts[fence.user] = max(receipts[fence.user] ?? fence.version, fence.version)
-            result.written += 1
-            result.lapsed += silent.count
+            written.append(.init(user: fence.user, version: fence.version.number, lapsed: silent))
             return true
         }
-        return result
+        calls?.append(.writeReceipts(now: now, patience: patience, written))
+        return (written.count, written.reduce(0) { $0 + $1.lapsed.count })
     }
 }

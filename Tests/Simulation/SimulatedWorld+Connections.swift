@@ -17,7 +17,7 @@ extension SimulatedWorld {
     }
 
     mutating func disconnect(_ index: Int) {
-        if var link = links[index] {
+        if let link = links[index] {
             if isTraced { trace.append("\(devices[index].id) is disconnected") }
             happened(.disconnected)
             // What the gateway has received it commits all the same.
@@ -26,7 +26,7 @@ extension SimulatedWorld {
                 for case .upload(let changeset) in link.up { strays.append(received(changeset, of: index)) }
             }
             link.end()
-            carryOut(&link)
+            carryOut(link)
             violations += link.violations.map { "\(devices[index].id): \($0)" }
         }
         links[index] = nil
@@ -235,7 +235,14 @@ extension SimulatedWorld {
         case .gap:
             devices[index].partition.missedVersions()
             open(index)
+        case .closed:
+            happened(.closed)
+            devices[index].partition.disconnected()
+            open(index)
         case .revoked:
+            if !permissions.denied.contains(device.user) {
+                violations.append("\(device.id) is told that it may not read, which nobody has decided")
+            }
             let effects = devices[index].partition.revoke(.init(code: .notPermitted, reason: "revoked"))
             devices[index].isRevoked = true
             return effects

@@ -3,13 +3,12 @@ import SyncEngine
 
 /// What happens in gateways.
 extension SimulatedWorld {
-    /// Changes a connection, and does what its session asks for. It is taken out meanwhile, so that nothing of it is copied.
-    mutating func change<Result>(_ index: Int, _ body: (inout SimulatedLink) -> Result) -> Result? {
-        guard var link = links[index].take() else { return nil }
-        let result = body(&link)
-        carryOut(&link)
+    /// Changes a connection, and does what its session asks for.
+    mutating func change<Result>(_ index: Int, _ body: (SimulatedLink) -> Result) -> Result? {
+        guard let link = links[index] else { return nil }
+        let result = body(link)
+        carryOut(link)
         if scenario.watchesLeases { checkSeal(of: link) }
-        links[index] = link
         return result
     }
 
@@ -21,12 +20,13 @@ extension SimulatedWorld {
         violations.append("\(link.user) is served after the receipt of its revocation")
     }
 
-    mutating func carryOut(_ link: inout SimulatedLink) {
+    mutating func carryOut(_ link: SimulatedLink) {
         while !link.requests.isEmpty {
             switch link.requests.removeFirst() {
             case .follow:
                 link.following = gateways[link.gateway].followers.follow(
-                    [ExactText(link.user)], .init(link: link.id, subscription: link.subscription))
+                    [ExactText(link.user), ExactText(SimulatedPermissions.everyone)],
+                    .init(link: link.id, subscription: link.subscription))
             case .release(.nothing): break
             case .release(.stopFollowing(let following)): gateways[link.gateway].followers.stop(following)
             case .release(.fence(let fence)): acknowledge(gateways[link.gateway].stopped(fence))

@@ -71,6 +71,14 @@ extension SimulatedWorld {
         if access == .none, before != .none { happened(.revoked) }
     }
 
+    /// The app is deployed with other rules.
+    mutating func changeRules() {
+        let access: Access? = [nil, nil, .read, .write].randomElement(using: &generator) ?? nil
+        let process = Int.random(in: 0..<SimulatedPermissions.processes, using: &generator)
+        if isTraced { trace.append("all may \(access?.rawValue ?? "what they may by rules of their own")") }
+        if permissions.changeRules(to: access, by: process) { happened(.sharedGrantEnded) }
+    }
+
     /// A process stands still with a grant that it has committed and not published, and another one revokes it.
     private mutating func revokeUnpublished(_ user: String) {
         let access: Access = permissions.mayWrite(user) ? .read : .write

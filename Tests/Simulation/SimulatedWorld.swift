@@ -2,7 +2,7 @@ import DocumentModel
 import SyncEngine
 
 /// Devices, gateways, relays, permissions, one store, and everything that can happen between them, in an order that numbers decide.
-public struct SimulatedWorld: Sendable {
+public struct SimulatedWorld {
     var server: SimulatedServer
     var devices: [SimulatedDevice]
     var permissions: SimulatedPermissions
@@ -72,6 +72,7 @@ public struct SimulatedWorld: Sendable {
         case straying, tombstonesDropped, servedFromStart, catchUpResumed, catchUpAbandoned
         case deviceRestored, sessionEnded, suspended, feedLost, feedRepeated, moved, moveRefused, lostWrite
         case receipt, lapsed, reset, begunAgain, gatewayLost, relayLeads, relayLost, markRefused, publishedAgain
+        case sharedGrantEnded, closed
     }
 
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
@@ -79,6 +80,8 @@ public struct SimulatedWorld: Sendable {
 
     /// What happened on the server, if it was recorded.
     public var calls: [ServerCall] { server.calls ?? [] }
+    /// What happened in the tables of permissions, if it was recorded.
+    public var permissionsCalls: [PermissionsCall] { permissions.calls ?? [] }
     /// How the server stores the documents.
     public static let storage = SimulatedServer.storage
     /// The user of a device.
@@ -101,7 +104,8 @@ public struct SimulatedWorld: Sendable {
         deviceBackups = devices
         clockOffsets = Array(repeating: 0, count: count)
         links = Array(repeating: nil, count: count)
-        permissions = SimulatedPermissions(validity: scenario.watchesLeases ? 30 : 1 << 40)
+        permissions = SimulatedPermissions(
+            validity: scenario.watchesLeases ? 30 : 1 << 40, isRecorded: isRecorded)
         relayLeaseTime = scenario.mishaps.contains(.relayHandOver) ? 20 : 1 << 40
         // The counter exists from the start, in every backup.
         let founding = server.begin(
@@ -118,7 +122,11 @@ public struct SimulatedWorld: Sendable {
             mayWrite: true)
         _ = server.finish(founding, mayWrite: true)
         backup = server.backUp()
-        for device in devices { permissions.decide(.write, for: device.user, by: 0) }
+        if scenario.mishaps.contains(.sharedRules) {
+            permissions.changeRules(to: .write, by: 0)
+        } else {
+            for device in devices { permissions.decide(.write, for: device.user, by: 0) }
+        }
         for _ in 0..<2 { gateways.append(newGateway()) }
         for _ in 0..<(scenario.mishaps.contains(.relayHandOver) ? 2 : 1) {
             relayCount += 1
@@ -261,6 +269,7 @@ public struct SimulatedWorld: Sendable {
         case .feedFaults: for place in relays.indices { publishHeads(place) }
         case .moves: move(index)
         case .clockJumps: clockOffsets[index] = Int64.random(in: -100_000...100_000, using: &generator)
+        case .sharedRules: changeRules()
         }
     }
 

@@ -18,11 +18,11 @@ struct SimulatedHistoriesTests {
         let scenario = try #require(Scenario.all.first { $0.name == name })
         var calls = 0
         for seed in 0..<Self.seeds {
-            let world = scenario.run(Scenario.history(seed: seed), isRecorded: true)
-            calls += world.calls.count
+            let history = scenario.run(Scenario.history(seed: seed), isRecorded: true).calls
+            calls += history.count
             try await StoreFixture.withClient(settings: ["synchronous_commit": "off"]) { client, _ in
                 let replay = StoreReplay(client)
-                for (place, call) in world.calls.enumerated() {
+                for (place, call) in history.enumerated() {
                     guard let difference = try await replay.play(call) else { continue }
                     Issue.record("\(name), seed \(seed), call \(place): \(difference)")
                     return

@@ -1,12 +1,23 @@
-// Plays histories until one breaks a rule. Arguments: the number of seeds of each scenario; the library whose scenarios are played,
-// `SyncEngine` or `RealmSync`, otherwise both; `--explain` to shrink and print the history. Prints what was broken, and how many
-// histories it took. Exit codes: 0 when nothing was broken, 10 when something was.
+// Plays histories until one breaks a rule. Arguments: the seeds of each scenario, as a number or as `FIRST..<END`; the library whose
+// scenarios are played, `SyncEngine` or `RealmSync`, otherwise both; `--explain` to shrink and print the history. Prints what was
+// broken, and how many histories it took. Exit codes: 0 when nothing was broken, 10 when
+// something was, 64 when the arguments are wrong.
 import Glibc
 import RealmSimulation
 import Simulation
 
 let arguments = CommandLine.arguments.dropFirst()
-let seeds = arguments.first.flatMap { UInt64($0) } ?? 1000
+let bounds = (arguments.first ?? "1000").split(separator: "..<").map { UInt64($0) }
+let seeds: Range<UInt64>
+switch bounds.count {
+case 1: seeds = 0..<(bounds[0] ?? 0)
+case 2: seeds = (bounds[0] ?? 0)..<(bounds[1] ?? 0)
+default: seeds = 0..<0
+}
+guard !seeds.isEmpty else {
+    print("the seeds are a number, or FIRST..<END")
+    exit(64)
+}
 let libraries = ["SyncEngine", "RealmSync"].filter(arguments.contains)
 let start = ContinuousClock.now
 var count = 0
@@ -21,7 +32,7 @@ var count = 0
     exit(10)
 }
 
-for seed in 0..<seeds {
+for seed in seeds {
     if libraries != ["RealmSync"] {
         let history = Scenario.history(seed: seed)
         for scenario in Scenario.all {
