@@ -68,11 +68,7 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
         let isIn = try state.withLock { state in
             if state.isClosed { throw Refusal.closed }
             if state.shares.take(owner, member: member) { return true }
-            let isFull =
-                isCounted
-                && (state.shares.waiting(owner) >= waiting.owner
-                    || member.map { state.shares.waiting(owner, member: $0) >= waiting.member } ?? false)
-            if isFull { throw Refusal.full }
+            if isCounted, isFull(owner, member, state) { throw Refusal.full }
             return false
         }
         if isIn { return }
@@ -82,6 +78,16 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
         } catch is TimeoutError {
             throw Refusal.late
         }
+    }
+
+    /// Whether no more callers of an owner, or of a member, may wait. Who has hardly anything waiting still may, up to twice the number: otherwise
+    /// those who have much would keep others out.
+    private func isFull(_ owner: Owner, _ member: ExactText?, _ state: borrowing State) -> Bool {
+        let all = state.shares.waiting(owner)
+        guard let member else { return all >= waiting.owner }
+        let own = state.shares.waiting(owner, member: member)
+        if own >= waiting.member { return true }
+        return all >= (own < max(1, waiting.member / 50) ? 2 * waiting.owner : waiting.owner)
     }
 
     /// Takes a place if the caller may have one without waiting. It is kept as after ``enter(_:member:within:isCounted:)``.

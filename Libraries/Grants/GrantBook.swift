@@ -24,10 +24,15 @@ public final class GrantBook: Service {
     private let followers = Locked(GrantFollowers<Observer>())
     private let background = BackgroundTasks()
     private let budget: Locked<QuestionBudget>
+    /// The questions that are under way, by app and user: what one user asks doesn't keep others from asking.
+    private let turns: FairGate<ExactText>
 
     /// The time after which a question is repeated, and the most attempts in all.
     private static let patience = Duration.seconds(2)
     private static let attempts = 4
+    /// How long a question waits for its turn, and how many of an app wait for each that is under way.
+    private static let turnPatience = Duration.seconds(30)
+    private static let waitingShare = 50
 
     private static let unansweredQuestions = Counter(
         label: "grants_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
@@ -42,6 +47,10 @@ public final class GrantBook: Service {
     ) {
         standing = GatheredReads { try await GrantHolder.grants(of: $0, from: client) }
         self.budget = Locked(budget)
+        // A single app has up to half of the places.
+        turns = FairGate(
+            places: 2 * budget.limits.app, waiting: Self.waitingShare * budget.limits.app,
+            waitingPerMember: budget.limits.user)
         self.producer = producer
         self.instance = instance
         self.lease = lease
@@ -149,6 +158,12 @@ public final class GrantBook: Service {
         let askers = QuestionBudget.Askers(app: app, user: user, device: device)
         try budget.withLock { try $0.begin(askers, now: ContinuousClock.now) }
         defer { budget.withLock { $0.end(askers) } }
+        do {
+            try await turns.enter(ExactText(app), member: ExactText(user), within: Self.turnPatience)
+        } catch is FairGate<ExactText>.Refusal {
+            throw QuestionBudget.crowded()
+        }
+        defer { turns.leave(ExactText(app), member: ExactText(user)) }
         guard let answers else { return try await answer(app: app, user: user, partition: partition, claims: claims) }
         return try await answers.whileReading {
             try await answer(app: app, user: user, partition: partition, claims: claims)
@@ -159,8 +174,10 @@ public final class GrantBook: Service {
     private func answer(app: String, user: String, partition: Partition, claims: Document) async throws -> Grant? {
         let (answers, continuation) = AsyncStream.makeStream(of: Grant?.self, bufferingPolicy: .bufferingNewest(4))
         let following = follow(app: app, user: user, partition: partition) { grant, answer in
-            continuation.yield(grant)
             answer?.stopped()  // a question doesn't serve the partition
+            // That there is no grant for all users any more says nothing of the user's own.
+            if grant.isForEveryone, grant.access == .none { return }
+            continuation.yield(grant)
         }
         defer { stop(following) }
         for _ in 0..<Self.attempts {

@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// Limits how many questions to permissions a device, a user with all devices, and an app may have in flight in this process, and
-/// how many they may ask per minute.
+/// Limits how many questions to permissions a device, and a user with all devices, may have in flight in this process, and how many they may
+/// ask per minute. The questions of an app take turns by user (``GrantBook``).
 ///
 /// Each may ask as many questions as its limit at once, and regains as many per minute. If the table already has a grant with
 /// access, no question is needed: so the limits only affect callers that ask about undecided partitions or that were refused. A
@@ -10,6 +10,7 @@ public struct QuestionBudget: Sendable {
     public struct Limits: Hashable, Sendable {
         public var device: Int
         public var user: Int
+        /// How many questions of an app permissions gets at a time; others wait for their turn.
         public var app: Int
 
         public init(device: Int, user: Int, app: Int) {
@@ -19,7 +20,7 @@ public struct QuestionBudget: Sendable {
         }
 
         /// The default limits of a service.
-        public static let standard = Limits(device: 200, user: 400, app: 4000)
+        public static let standard = Limits(device: 200, user: 400, app: 500)
     }
 
     /// The device, user and app on whose behalf a question is asked.
@@ -28,12 +29,12 @@ public struct QuestionBudget: Sendable {
         @ExactText var user: String
         @ExactText var device: String
 
-        fileprivate var accounts: [Account] { [.device(_app, _user, _device), .user(_app, _user), .app(_app)] }
+        fileprivate var accounts: [Account] { [.device(_app, _user, _device), .user(_app, _user)] }
     }
 
     /// A question that may not be asked now.
     public struct Exceeded: Error {
-        /// Whose budget is used up: `device`, `user` or `app`.
+        /// Whose questions are too many: those of the `device`, the `user` or the `app`.
         public let whose: String
         /// About how long to wait before asking again.
         public let wait: Duration
@@ -46,13 +47,11 @@ public struct QuestionBudget: Sendable {
     fileprivate enum Account: Hashable {
         case device(ExactText, ExactText, ExactText)
         case user(ExactText, ExactText)
-        case app(ExactText)
 
         var name: String {
             switch self {
             case .device: "device"
             case .user: "user"
-            case .app: "app"
             }
         }
     }
@@ -64,7 +63,7 @@ public struct QuestionBudget: Sendable {
         var time: ContinuousClock.Instant
     }
 
-    private let limits: Limits
+    let limits: Limits
     private var balances: [Account: Balance] = [:]
     private var nextCleaning = 1024
 
@@ -95,6 +94,10 @@ public struct QuestionBudget: Sendable {
         clean(now: now)
     }
 
+    /// The refusal of a question whose turn doesn't come. The wait differs from one to the next, so that those who wait don't come back at
+    /// once.
+    static func crowded() -> Exceeded { Exceeded(whose: "app", wait: .milliseconds(Int.random(in: 4_000...12_000))) }
+
     /// Ends a question, whether it was answered or not.
     mutating func end(_ askers: Askers) {
         for account in askers.accounts { balances[account]?.underWay -= 1 }
@@ -104,7 +107,6 @@ public struct QuestionBudget: Sendable {
         switch account {
         case .device: limits.device
         case .user: limits.user
-        case .app: limits.app
         }
     }
 

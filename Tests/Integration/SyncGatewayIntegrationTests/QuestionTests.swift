@@ -53,13 +53,38 @@ import Testing
         fixture.stop()
     }
 
-    @Test func `the app's budget bounds the questions of many users together`() async throws {
-        let fixture = try await GatewayFixture(settings: ["questions.app": "5"])
-        for _ in 0..<3 {
-            let device = try await fixture.device(ObjectId().hexString)
-            try await flood(device, fixture, refusals: 10)
-            device.close()
+    @Test func `users who ask much don't keep another one from asking`() async throws {
+        let fixture = try await GatewayFixture(settings: ["questions.app": "4"])
+        let asked = try await fixture.received(PermissionRequest.self)
+        let mia = ObjectId().hexString
+        let device = try await fixture.device(mia)
+        var crowd: [Device] = []
+        for _ in 0..<6 { crowd.append(try await fixture.device(ObjectId().hexString)) }
+        // Answers each question a tenth of a second after it came, so that the crowd's take ten seconds.
+        let answers = Task {
+            var answered = 0
+            while true {
+                try await Task.sleep(for: .milliseconds(100))
+                let questions = asked.withLock { Array($0.dropFirst(answered)) }
+                for question in questions { try await fixture.deny(question.user, question.partition) }
+                answered += questions.count
+            }
         }
+        for other in crowd {
+            for _ in 0..<60 {
+                let partition = fixture.partition()
+                try await other.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
+            }
+        }
+        try await eventually("the crowd asks", within: .seconds(30)) { asked.withLock { !$0.isEmpty } }
+        try await device.send(.subscribe(partition: fixture.partition(), checkpoint: Revision(epoch: 0, number: 0)))
+        let before = try await eventually("the question of another user is asked", within: .seconds(60)) {
+            asked.withLock { questions in questions.firstIndex { $0.user == mia } }
+        }
+        #expect(before < 180, "\(before) of 360 questions were asked before")
+        answers.cancel()
+        await #expect(throws: CancellationError.self, "each was answered") { try await answers.value }
+        for device in crowd + [device] { device.close() }
         fixture.stop()
     }
 

@@ -67,6 +67,25 @@ import Testing
         #expect(gate.taken == 0)
     }
 
+    @Test func `those who fill the room don't keep out who has nothing waiting`() async throws {
+        let gate = FairGate<String>(places: 1, waiting: 4, waitingPerMember: 4)
+        try await gate.enter("app", member: "mallory")
+        var waiting = (0..<4).map { _ in Task { try await gate.enter("app", member: "mallory") } }
+        let moment = Duration.milliseconds(5)
+        // Until all are waiting.
+        while await refusal({ try await gate.enter("app", member: "mallory", within: moment) }) != .full {}
+        #expect(await refusal { try await gate.enter("app", member: "mia", within: moment) } == .late, "she waits")
+        waiting += [
+            Task { try await gate.enter("app", member: "ann") }, Task { try await gate.enter("app", member: "bob") },
+            Task { try await gate.enter("app", member: "cleo") }, Task { try await gate.enter("app", member: "dan") },
+        ]
+        while await refusal({ try await gate.enter("app", member: "mia", within: moment) }) != .full {}
+        for task in waiting { task.cancel() }
+        for task in waiting { _ = await task.result }
+        gate.leave("app", member: "mallory")
+        #expect(gate.taken == 0)
+    }
+
     @Test func `a closed gate admits no task`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("a")

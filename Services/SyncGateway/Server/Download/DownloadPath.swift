@@ -17,7 +17,7 @@ final class DownloadPath: Sendable {
     let clock: WallClock
     let logger: Logger
     /// The partitions that are being opened, by app and user: a user who opens and closes them all the time doesn't delay others.
-    let openings = FairGate<ExactText>(places: 64, waiting: 25_000)
+    let openings = FairGate<ExactText>(places: 64, waiting: 100_000, waitingPerMember: 5_000)
     /// What is read of partitions when they are opened, for many devices in one round trip.
     let histories: GatheredReads<PartitionKey, (history: EpochHistory, head: Revision)>
     let standings: GatheredReads<CatchUp.Device, CatchUp.Standing>
