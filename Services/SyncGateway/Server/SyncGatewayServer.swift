@@ -23,7 +23,10 @@ public enum SyncGatewayServer {
         "device.subscriptions", default: 100, range: 1...10_000, "Partitions that a device may have open.")
     static let deviceQuestions = questions("device", QuestionBudget.Limits.standard.device, "a device")
     static let userQuestions = questions("user", QuestionBudget.Limits.standard.user, "a user's devices together")
-    static let appQuestions = questions("app", QuestionBudget.Limits.standard.app, "all devices of an app")
+    static let appQuestions = ConfigurationKey<Int>.int(
+        "questions.app", default: QuestionBudget.Limits.standard.app, range: 1...100_000,
+        "Partitions without a grant that all devices of an app may request from permissions at a time; 50 times as many wait for their turn."
+    )
 
     private static func questions(_ name: String, _ limit: Int, _ who: String) -> ConfigurationKey<Int> {
         .int(
@@ -82,7 +85,7 @@ public enum SyncGatewayServer {
             downloads: DownloadPath(
                 store: engines.store, grants: grants, lease: lease, epoch: engines.epoch,
                 window: context.configuration[window], clock: engines.clock, logger: logger),
-            schemas: schemas, clock: engines.clock, logger: logger)
+            schemas: schemas, clock: engines.clock, loops: context.loops.loops.count, logger: logger)
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
         let readiness = context.readiness

@@ -24,6 +24,32 @@ struct TimeBudgetTests {
         #expect(budget.charge(.zero, of: 1, now: start + .seconds(2)) == .seconds(196))
     }
 
+    @Test func `a crowd of senders takes no more together, and disturbs nobody who spends little`() {
+        let budget = TimeBudget(share: 0.25, total: 0.5, allowance: .seconds(1))
+        var now = ContinuousClock.now
+        let start = now
+        /// When each may go on, and what all have spent.
+        var waits = [ContinuousClock.Instant](repeating: now, count: 40), spent = Duration.zero
+        var lateSpent = Duration.zero
+        while now - start < .seconds(60) {
+            for sender in waits.indices where waits[sender] <= now {
+                if let wait = budget.charge(.milliseconds(5), of: UInt64(sender), now: now) {
+                    waits[sender] = now + wait
+                }
+                spent += .milliseconds(5)
+                if now - start > .seconds(30) { lateSpent += .milliseconds(5) }
+                now += .milliseconds(5)
+            }
+            #expect(budget.charge(.microseconds(100), of: 1000, now: now) == nil)
+            now += .milliseconds(10)
+        }
+        #expect(lateSpent < .seconds(18), "half of the time, with what they spend before they are found: \(lateSpent)")
+        #expect(lateSpent > .seconds(8), "\(lateSpent)")
+        #expect(spent < .seconds(38), "\(spent)")
+        // When they have stopped, each has an allowance again.
+        #expect(budget.charge(.milliseconds(900), of: 1, now: now + .seconds(120)) == nil)
+    }
+
     @Test func `what a sender owes gets less with time`() {
         let budget = TimeBudget(share: 0.5, allowance: .seconds(1)), start = ContinuousClock.now
         #expect(budget.debt(of: 1, now: start) == .zero)

@@ -21,15 +21,15 @@ final class GatewayContext: Sendable {
     let logger: Logger
     /// The bytes of frames of all devices that are being received or handled.
     let frames = InflightBudget(limit: 256 << 20)
-    /// The processor time that the frames of each user's devices take.
-    let frameTime = TimeBudget(share: 0.25, allowance: .seconds(1))
+    /// The processor time that the frames of each user's devices take, and those of all together who send much.
+    let frameTime: TimeBudget
     /// The bytes of catch-ups that are being read, or wait in the sockets of all devices.
     let chunks = InflightBudget(limit: 256 << 20)
 
     init(
         apps: AppDirectory, access: AccessCheck, connections: UserConnections, lease: GrantLease,
         presence: PresenceKeeper, limits: ConnectionLimits, uploads: UploadPath, downloads: DownloadPath,
-        schemas: SchemaRequests, clock: WallClock, logger: Logger
+        schemas: SchemaRequests, clock: WallClock, loops: Int, logger: Logger
     ) {
         self.apps = apps
         self.access = access
@@ -41,6 +41,7 @@ final class GatewayContext: Sendable {
         self.downloads = downloads
         self.schemas = schemas
         self.clock = clock
+        frameTime = TimeBudget(share: 0.25, total: 0.5 * Double(loops), allowance: .seconds(1))
         self.logger = logger
     }
 
