@@ -121,10 +121,10 @@ public struct ConnectionStateMachine: Sendable {
         state = .open(identity, tokenExpiry: tokenExpiry)
     }
 
-    /// Admits a subscription.
+    /// Admits a subscription, or one that takes the place of the partition's former one.
     public mutating func subscribe(_ partition: Partition, now: Duration) throws(Refusal) {
         _ = try requireOpen(now: now)
-        if subscribed.count >= limits.subscriptions { throw .tooManySubscriptions }
+        if subscribed.count >= limits.subscriptions, !subscribed.contains(partition) { throw .tooManySubscriptions }
         subscribed.insert(partition)
     }
 

@@ -71,6 +71,22 @@ import WebSocket
         #expect(try await greedy.error().code == .uploadWindowExceeded)
     }
 
+    @Test func `a partition beyond the limit is refused, and the others go on`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let device = try await fixture.device("ann")
+        let partitions = (0...100).map { _ in fixture.partition() }
+        for partition in partitions { try await fixture.grant(.write, to: "ann", in: partition) }
+        for partition in partitions.dropLast() { _ = try await device.open(partition) }
+        let last = partitions[100]
+        try await device.send(.subscribe(partition: last, checkpoint: Revision(epoch: 0, number: 0)))
+        let report = try await device.error()
+        #expect(report.code == .tooManySubscriptions && report.partition == last && report.action == .close)
+
+        _ = try await device.open(partitions[0])  // anew, in its own place
+        try await device.send(.unsubscribe(partition: partitions[1]))
+        _ = try await device.open(last)
+    }
+
     @Test func `a renewed token must be the same user's, and valid`() async throws {
         let fixture = try await GatewayFixture.shared()
         for (token, code) in [

@@ -45,6 +45,7 @@ struct ConnectionTests {
         #expect(throws: Refusal.notSubscribed) { try machine.upload(partition, count: 1, now: now) }
         try machine.subscribe(partition, now: now)
         #expect(throws: Refusal.tooManySubscriptions) { try machine.subscribe(Partition(text: "s:b"), now: now) }
+        try machine.subscribe(partition, now: now)  // the one that is open, anew
         try machine.upload(partition, count: 2, now: now)
         #expect(throws: Refusal.uploadWindowExceeded) { try machine.upload(partition, count: 2, now: now) }
         machine.answered(partition)

@@ -230,7 +230,13 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         }
         // A device may believe that a partition is closed that it has just opened, when its frame and a report crossed each other.
         subscriptions[partition]?.unsubscribe()
-        try machine.subscribe(partition, now: context.time)
+        do {
+            try machine.subscribe(partition, now: context.time)
+        } catch .tooManySubscriptions {
+            // The partitions that are open aren't affected.
+            let refusal = ConnectionStateMachine.Refusal.tooManySubscriptions
+            return fail(.init(code: refusal.errorCode, message: refusal.message, partition: partition))
+        }
         let subscription = PartitionSubscription(
             partition, checkpoint: checkpoint, resuming: token, holding: holdings, session: self)
         subscriptions[partition] = subscription
