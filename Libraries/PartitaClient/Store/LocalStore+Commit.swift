@@ -159,26 +159,14 @@ private struct StoreCommit {
             ])
     }
 
-    /// Saves the differences between two lists, both in the order of their versions.
-    func save(pending before: [PendingChangeset], in database: isolated SQLiteDatabase) throws {
-        var old = before[...]
-        for pending in after.pending {
-            while let first = old.first, first.changeset.version < pending.changeset.version {
-                try delete(first.changeset.version, in: database)
-                old.removeFirst()
-            }
-            if let first = old.first, first.changeset.version == pending.changeset.version {
-                old.removeFirst()
-                if first.isSaved(as: pending) { continue }
-            }
-            try save(pending, in: database)
+    /// Saves what has changed since another queue was saved.
+    func save(pending before: PendingQueue, in database: isolated SQLiteDatabase) throws {
+        let changes = after.pending.changes(since: before) { $0.isSaved(as: $1) }
+        for version in changes.removed {
+            _ = try database.execute(
+                "DELETE FROM pending WHERE partition = ? AND version = ?", [name, .integer(version)])
         }
-        for pending in old { try delete(pending.changeset.version, in: database) }
-    }
-
-    private func delete(_ version: Int64, in database: isolated SQLiteDatabase) throws {
-        _ = try database.execute(
-            "DELETE FROM pending WHERE partition = ? AND version = ?", [name, .integer(version)])
+        for changeset in changes.saved { try save(changeset, in: database) }
     }
 
     private func save(_ pending: PendingChangeset, in database: isolated SQLiteDatabase) throws {

@@ -8,6 +8,7 @@ struct WriteBatch {
     /// The time of the write.
     let clock: HybridTime
     private(set) var operations: [Operation] = []
+    private var earlier: [DocumentKey: [Operation]] = [:]
     private var shown: [DocumentKey: Document?] = [:]
 
     init(bookkeeping: DevicePartition, clock: HybridTime) {
@@ -25,7 +26,7 @@ struct WriteBatch {
         _ operation: Operation, _ key: DocumentKey, server: ServerDocument?, shown before: Document?
     ) throws(PartitaError) {
         let present = shown[key] ?? before
-        let stamped = bookkeeping.stamped(operation, server: server, after: operations)
+        let stamped = bookkeeping.stamped(operation, server: server, after: earlier[key] ?? [])
         switch operation.kind {
         case .insert(let document):
             guard document["_id"]?.idText.map(key.idText.hasSameBytes) == true else {
@@ -56,6 +57,7 @@ struct WriteBatch {
             shown[key] = .some(nil)
         }
         operations.append(stamped)
+        earlier[key, default: []].append(stamped)
     }
 
     /// Refuses what the server would reject or couldn't parse, before it can block the queue of uploads.

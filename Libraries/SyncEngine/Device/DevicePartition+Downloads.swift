@@ -44,7 +44,10 @@ extension DevicePartition {
         containedVersion = isReplacing ? stagedVersion : max(containedVersion, stagedVersion)
         if isReplacing {
             // The new state needn't contain what the replaced one did.
-            for index in pending.indices { pending[index].isContained = false }
+            pending.revise(where: \.isContained) {
+                $0.isContained = false
+                return true
+            }
         }
         effects.append(.publishStaged(replacing: isReplacing))
         isStaging = false
@@ -62,20 +65,23 @@ extension DevicePartition {
     mutating func settle() -> (keys: Set<DocumentKey>, effects: [Effect]) {
         var effects: [Effect] = []
         var keys: Set<DocumentKey> = []
-        var kept: [PendingChangeset] = []
-        for var pending in pending {
+        let (containedVersion, checkpoint) = (containedVersion, checkpoint)
+        /// Whether the visible state contains a changeset.
+        func isCommitted(_ pending: PendingChangeset) -> Bool {
             // Versions under a former device id can't be compared with those under the current one.
-            var isCommitted = pending.isReofferable && pending.changeset.version <= containedVersion
-            if case .acknowledged(let revision) = pending.state { isCommitted = isCommitted || revision <= checkpoint }
-            if isCommitted && !pending.isContained { keys.formUnion(pending.keys) }
-            pending.isContained = pending.isContained || isCommitted
-            if isCommitted && !pending.isUnresolved {
-                if pending.isReofferable { effects.append(.retain(pending.changeset)) }
-            } else {
-                kept.append(pending)
-            }
+            if pending.isReofferable, pending.changeset.version <= containedVersion { return true }
+            guard case .acknowledged(let revision) = pending.state else { return false }
+            return revision <= checkpoint
         }
-        pending = kept
+        pending.revise(
+            in: { $0.starts(by: containedVersion) || $0.acknowledgedCount > 0 }, where: isCommitted
+        ) { pending in
+            if !pending.isContained { keys.formUnion(pending.keys) }
+            pending.isContained = true
+            if pending.isUnresolved { return true }
+            if pending.isReofferable { effects.append(.retain(pending.changeset)) }
+            return false
+        }
         return (keys, effects)
     }
 }

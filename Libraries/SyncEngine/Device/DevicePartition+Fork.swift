@@ -45,20 +45,21 @@ extension DevicePartition {
         containedVersion = 0
         stagedVersion = 0
         nextVersion = 1
-        var retired = -Int64(pending.count { !$0.isUnresolved })
-        for index in pending.indices {
-            if pending[index].isUnresolved {
-                pending[index].changeset.version = nextVersion
-                pending[index].state = .waiting
-                pending[index].isContained = false
+        var all = Array(pending)
+        var retired = -Int64(all.count { !$0.isUnresolved })
+        for index in all.indices {
+            if all[index].isUnresolved {
+                all[index].changeset.version = nextVersion
+                all[index].state = .waiting
+                all[index].isContained = false
                 nextVersion += 1
             } else {
                 retired += 1
-                pending[index].changeset.version = retired
-                pending[index].isReofferable = false
+                all[index].changeset.version = retired
+                all[index].isReofferable = false
             }
         }
-        pending.sort { $0.changeset.version < $1.changeset.version }
+        pending = PendingQueue(all.sorted { $0.changeset.version < $1.changeset.version })
         return [.forgetRetained(after: 0), .rebase(overlaidKeys)]
     }
 }

@@ -30,8 +30,7 @@ extension DevicePartition {
             offered.append(pending)
         }
         if isOffering {
-            offered.sort { $0.changeset.version < $1.changeset.version }
-            pending = offered
+            pending = PendingQueue(offered.sorted { $0.changeset.version < $1.changeset.version })
             followOwnInserts(after: lastVersion)
         }
         renumber(after: lastVersion)
@@ -49,7 +48,8 @@ extension DevicePartition {
     private mutating func renumber(after version: Int64) {
         nextVersion = version + 1
         for index in pending.indices where pending[index].changeset.version > version {
-            pending[index].changeset.version = nextVersion
+            // What already has its number isn't copied.
+            if pending[index].changeset.version != nextVersion { pending[index].changeset.version = nextVersion }
             nextVersion += 1
         }
     }
@@ -73,7 +73,12 @@ extension DevicePartition {
         serverVersion = 0
         isForked = false
         isClosed = false
-        for index in pending.indices where pending[index].isUnresolved { pending[index].state = .waiting }
+        pending.revise(
+            in: { $0.waitingCount < $0.unresolvedCount }, where: { $0.isUnresolved && $0.state != .waiting }
+        ) {
+            $0.state = .waiting
+            return true
+        }
     }
 
     /// The user may no longer read the partition: its data is removed. Writes that the server doesn't have are rejected.

@@ -32,7 +32,7 @@ extension DevicePartition {
     }
 
     /// How many changesets were sent on the current connection and not answered.
-    public var sentCount: Int { pending.count { $0.state == .sent } }
+    public var sentCount: Int { pending.sentCount }
 
     /// How many changesets of a partition may be unanswered at once. For this many of the latest versions, the server can tell
     /// whether a changeset is the one that it has.
@@ -62,12 +62,14 @@ extension DevicePartition {
 
     /// What the server may already have is sent first and without new changesets: nothing new is committed before it is certain
     /// that the versions are this device's.
-    private func nextIndex(isForking: Bool) -> Int? {
-        guard isSubscribed, !hasSentSuspect, let index = pending.firstIndex(where: { $0.state == .waiting })
+    private func nextIndex(isForking: Bool) -> PendingQueue.Index? {
+        guard isSubscribed, !hasSentSuspect,
+            let index = pending.firstIndex(in: { $0.waitingCount > 0 }, where: { $0.state == .waiting })
         else { return nil }
-        let isAsking =
-            isForked || isForking
-            || pending.contains { $0.isUnresolved && $0.changeset.version <= serverVersion }
+        let known = pending.firstIndex(
+            in: { $0.unresolvedCount > 0 && $0.starts(by: serverVersion) },
+            where: { $0.isUnresolved && $0.changeset.version <= serverVersion })
+        let isAsking = isForked || isForking || known != nil
         return isAsking && !isClosed && pending[index].changeset.version > serverVersion ? nil : index
     }
 
@@ -94,8 +96,9 @@ extension DevicePartition {
     public mutating func refuse(version: Int64, _ rejection: OperationRejection) -> [Effect] {
         let effects = reject(version: version, rejection)
         guard !effects.isEmpty, version > serverVersion else { return effects }
-        for index in pending.indices where pending[index].changeset.version > version {
-            pending[index].changeset.version -= 1
+        pending.revise(where: { $0.changeset.version > version }) {
+            $0.changeset.version -= 1
+            return true
         }
         nextVersion -= 1
         return effects
@@ -105,14 +108,20 @@ extension DevicePartition {
     public static let lossLimit = 10
 
     /// Whether there is a changeset that may crash the gateway.
-    public var hasSuspect: Bool { pending.contains(where: \.isSuspect) }
+    public var hasSuspect: Bool { pending.parts.contains { $0.suspectCount > 0 } }
 
     /// Whether such a changeset is in flight.
-    public var hasSentSuspect: Bool { pending.contains { $0.isSuspect && $0.state == .sent } }
+    public var hasSentSuspect: Bool {
+        pending.firstIndex(
+            in: { $0.suspectCount > 0 && $0.sentCount > 0 }, where: { $0.isSuspect && $0.state == .sent }) != nil
+    }
 
     /// The connection ended without an `error` frame: an unanswered changeset may have crashed the gateway.
     public mutating func connectionLost() {
-        for index in pending.indices where pending[index].state == .sent { pending[index].lossCount += 1 }
+        pending.revise(in: { $0.sentCount > 0 }, where: { $0.state == .sent }) {
+            $0.lossCount += 1
+            return true
+        }
     }
 
     /// Gives up the changeset over which `lossLimit` connections were lost, if the server has reported that it doesn't have it.
@@ -125,7 +134,8 @@ extension DevicePartition {
         return refuse(version: lost.changeset.version, OperationRejection(code: .undeliverable, reason: reason))
     }
 
-    func unresolvedIndex(of version: Int64) -> Int? {
-        pending.firstIndex { $0.changeset.version == version && $0.isUnresolved }
+    func unresolvedIndex(of version: Int64) -> PendingQueue.Index? {
+        pending.firstIndex(
+            in: { $0.spans(version) }, where: { $0.changeset.version == version && $0.isUnresolved })
     }
 }

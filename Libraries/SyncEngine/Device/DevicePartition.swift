@@ -58,7 +58,7 @@ public struct DevicePartition: Sendable {
     /// The version that the next changeset takes.
     public internal(set) var nextVersion: Int64
     /// The device's own changesets that the server's state doesn't contain, or that the server hasn't answered; in order.
-    public internal(set) var pending: [PendingChangeset]
+    public internal(set) var pending: PendingQueue
     /// The user's access, as the gateway last reported it.
     public internal(set) var access: Access
     /// Whether the gateway has answered a `subscribe` on the current connection.
@@ -88,7 +88,7 @@ public struct DevicePartition: Sendable {
         self.containedVersion = containedVersion
         self.stagedVersion = stagedVersion
         self.nextVersion = nextVersion
-        self.pending = pending
+        self.pending = PendingQueue(pending)
         self.access = access
     }
 
@@ -97,9 +97,7 @@ public struct DevicePartition: Sendable {
 
     /// The operations that are applied on top of a document, in the order in which they were made, each with its time.
     public func overlay(_ key: DocumentKey) -> [(operation: Operation, clock: HybridTime)] {
-        pending.lazy.filter { !$0.isContained }.flatMap { pending in
-            pending.changeset.operations.filter { $0.key == key }.map { ($0, pending.changeset.clock) }
-        }
+        pending.operations(on: key) { !$0.isContained }
     }
 
     /// The documents that the device has written and the server's state doesn't contain.

@@ -180,9 +180,9 @@ extension Mutant {
             "contained-before-final", downloads, "max(containedVersion, stagedVersion)", becomes: "containedVersion"),
         Mutant("acknowledged-is-shown-too-short", downloads, "revision <= checkpoint", becomes: "true"),
         Mutant("acknowledged-not-retained", downloads, omits: "effects.append(.retain(pending.changeset))"),
-        Mutant("unanswered-is-dropped", downloads, "isCommitted && !pending.isUnresolved", becomes: "isCommitted"),
+        Mutant("unanswered-is-dropped", downloads, omits: "if pending.isUnresolved { return true }"),
         Mutant(
-            "fork-repeats-acknowledged", forks, "pending[index].isUnresolved", in: "if pending[index].isUnresolved {",
+            "fork-repeats-acknowledged", forks, "all[index].isUnresolved", in: "if all[index].isUnresolved {",
             becomes: "true"),
         Mutant(
             "fork-before-answers", forks,
@@ -196,8 +196,8 @@ extension Mutant {
             in: "pending.state = .waiting\n                isOffering = true"),
         Mutant("gap-not-renumbered", opening, omits: "renumber(after: lastVersion)"),
         Mutant(
-            "unanswered-not-sent-again", opening, omits: "pending[index].state = .waiting",
-            in: "where pending[index].isUnresolved { pending[index].state = .waiting }"),
+            "unanswered-not-sent-again", opening, omits: "$0.state = .waiting",
+            in: "$0.state = .waiting\n            return true"),
         Mutant("seen-revision-not-sent", uploads, "server?.revision", becomes: "nil"),
         Mutant("rejected-stays-pending", uploads, "pending.remove(at: index)", becomes: "pending[index]"),
     ]
@@ -210,7 +210,19 @@ extension Mutant {
         Mutant(
             "revocation-of-follower-not-heard", standing, "self.version != nil || access == .none", becomes: "false"),
         Mutant("late-grant-believed", standing, "self.version != nil || access == .none", becomes: "true"),
-        Mutant("older-grant-taken", standing, "version < known", becomes: "false"),
+        Mutant(
+            "older-grant-taken", standing, "version < known",
+            in: "if let known = self.version, version < known { return false }",
+            becomes: "false"),
+        Mutant(
+            "end-of-shared-grant-not-heard", standing, "access == .none", in: "if access == .none { return .lapsed }",
+            becomes: "false"),
+        Mutant(
+            "own-grant-behind-shared-not-heard", standing, "version.number > 0",
+            in: "version.number > 0 ? .lapsed : .none",
+            becomes: "false"),
+        Mutant(
+            "shared-grant-over-own", standing, "!self.isForEveryone || version <= known", becomes: "version <= known"),
         Mutant("lease-not-asked", standing, "leaseIsValid && expiry.map { $0 > now } ?? true", becomes: "true"),
         Mutant(
             "heartbeat-before-fence-counts", lease, "source.openFences == 0",

@@ -1,0 +1,47 @@
+import DocumentModel
+import PartitaClient
+import Testing
+
+/// A device that has written for days without a connection.
+struct LongQueueTests {
+    @Test func `a write and its upload cost the same, however many wait`() async throws {
+        try await ClientFixture.with { fixture in
+            let session = try await fixture.session("phone")
+            let room = try await session.openPartition("room=1", waitForFirstSync: true)
+            await session.goOffline()
+            var written = 0
+            func write(_ count: Int) async throws -> Duration {
+                let start = ContinuousClock.now
+                for _ in 0..<count {
+                    written += 1
+                    let number = written
+                    try await room.write { $0.insert("Message", ["_id": .int32(Int32(number)), "room": "room=1"]) }
+                }
+                return ContinuousClock.now - start
+            }
+            /// The fastest of several, since other tests run beside this one.
+            func fastest() async throws -> Duration {
+                var best = Duration.seconds(100)
+                for _ in 0..<8 { best = min(best, try await write(25)) }
+                return best
+            }
+            let few = try await fastest()
+            _ = try await write(5000)
+            let many = try await fastest()
+            #expect(many < few * 3, "\(few) and \(many)")
+
+            // The time from which on no more than so many were unanswered.
+            var times: [Int: ContinuousClock.Instant] = [:]
+            let marks = [5000, 4500, 500, 0]
+            let states = try await room.states()
+            await session.goOnline()
+            for await state in states {
+                for mark in marks where state.unanswered <= mark && times[mark] == nil { times[mark] = .now }
+                if state.unanswered == 0 { break }
+            }
+            let at = try marks.map { try #require(times[$0]) }
+            #expect(at[1] - at[0] < (at[3] - at[2]) * 4, "\(at[1] - at[0]) and \(at[3] - at[2])")
+            #expect(try await room.pending().isEmpty)
+        }
+    }
+}
