@@ -58,17 +58,24 @@ public actor PartitaApp {
     ///
     /// - Parameter keepingData: Whether the user's documents and unsent writes stay on the device.
     public func logOut(keepingData: Bool = false) async throws {
-        guard let session = try await session() else { return }
+        guard let (userId, refreshToken) = try await signedIn() else { return }
+        let session = current
         current = nil
-        try await sessions.remove(session.userId)
-        await session.end()
+        try await sessions.remove(userId)
+        await session?.end()
         // Before the call to the server, which may take long: the user may sign in again meanwhile.
-        if !keepingData { try StoreFiles.remove(path(of: session.userId)) }
+        if !keepingData { try StoreFiles.remove(path(of: userId)) }
         do {
-            try await session.tokens.logOut()
+            try await api.logOut(refreshToken)
         } catch {
             // The session on the server ends with its refresh token; on this device it is over anyway.
         }
+    }
+
+    /// Who is signed in. The user's documents aren't read: who signs out because their file is damaged needs no file.
+    private func signedIn() async throws -> (userId: String, refreshToken: String)? {
+        if let current { return (current.userId, current.tokens.refreshToken) }
+        return try await sessions.current().map { ($0.userId, $0.refreshToken) }
     }
 
     /// Closes the connection and the store; the user stays signed in.

@@ -3,7 +3,8 @@ public struct PartitaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of error it is.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case unreachable, refused, badResponse, signedOut, badPartition, badWrite, revoked, store, closed
+            case unreachable, refused, badResponse, signedOut, badPartition, badWrite, badPresence, revoked, store,
+                closed
         }
         private let name: Name
         private init(_ name: Name) { self.name = name }
@@ -22,6 +23,8 @@ public struct PartitaError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let badPartition = Code(.badPartition)
         /// An operation that can't be made: no `_id`, malformed operators, or operators that don't fit the document.
         public static let badWrite = Code(.badWrite)
+        /// A presence state, its data or the ids of watched users beyond their limits.
+        public static let badPresence = Code(.badPresence)
         /// The user may not read the partition.
         public static let revoked = Code(.revoked)
         /// The local store failed.

@@ -1,16 +1,28 @@
 import DocumentModel
 import QueryLanguage
 import SyncEngine
+import Synchronization
 
 /// A partition that the app has open: its documents on this device, which sync while the session is connected.
 public final class PartitionHandle: Sendable {
     /// The partition that is open.
     public let partition: Partition
-    private let client: SyncClient
+    private let session: SyncClient
+    private let isClosed = Atomic<Bool>(false)
 
     init(partition: Partition, client: SyncClient) {
         self.partition = partition
-        self.client = client
+        session = client
+    }
+
+    /// - Throws: `closed` after ``close()``.
+    private var client: SyncClient {
+        get throws(PartitaError) {
+            if isClosed.load(ordering: .acquiring) {
+                throw PartitaError(code: .closed, message: "this handle of the partition was closed")
+            }
+            return session
+        }
     }
 
     // MARK: Reading
@@ -51,7 +63,7 @@ public final class PartitionHandle: Sendable {
 
     /// The changesets that the server's state on this device doesn't contain yet.
     public func pending() async throws -> [PendingChangeset] {
-        try await client.opened(partition).bookkeeping.pending
+        Array(try await client.opened(partition).bookkeeping.pending)
     }
 
     /// The changesets that the server rejected and that the app has neither retried nor discarded.
@@ -59,7 +71,7 @@ public final class PartitionHandle: Sendable {
 
     /// Writes the operations of a rejected changeset again, as a new one.
     ///
-    /// - Returns: The new version.
+    /// - Returns: The new version; `nil` if it was retried or discarded before.
     @discardableResult
     public func retry(_ rejected: RejectedChangeset) async throws -> Int64? { try await client.retry(rejected) }
 
@@ -73,17 +85,19 @@ public final class PartitionHandle: Sendable {
 
     /// Waits until the server has confirmed that the user may read the partition; without limit while there is no connection.
     ///
-    /// - Throws: `PartitaError` with code `revoked`, and the reason as its `serverCode`, or `closed`; `CancellationError`.
+    /// - Throws: `PartitaError` with code `revoked`, and the reason as its `serverCode`; with code `refused`, if the gateway doesn't
+    ///   serve it, or has ended the connection for good (``PartitionState/refusal``); with code `signedOut` or `closed`;
+    ///   `CancellationError`.
     public func waitForAnswer() async throws { try await wait { $0.isSubscribed } }
 
     /// Waits until the device has received the partition's whole state at least once.
     ///
-    /// - Throws: `PartitaError` with code `revoked` or `closed`; `CancellationError`.
+    /// - Throws: As `waitForAnswer`.
     public func waitForFirstSync() async throws { try await wait { $0.isSynced } }
 
     /// Waits until the server has answered every write.
     ///
-    /// - Throws: As `waitForFirstSync`.
+    /// - Throws: As `waitForAnswer`.
     public func waitForUploads() async throws { try await wait { $0.unanswered == 0 } }
 
     private func wait(until condition: (PartitionState) -> Bool) async throws {
@@ -92,11 +106,16 @@ public final class PartitionHandle: Sendable {
                 throw PartitaError(code: .revoked, message: "the partition may not be read", serverCode: reason)
             }
             if condition(state) { return }
+            if let refusal = state.refusal { throw refusal }
         }
         try Task.checkCancellation()
         throw PartitaError(code: .closed, message: "the partition was closed")
     }
 
-    /// Closes this handle; closing the last one of a partition ends its sync. The data stays on the device.
-    public func close() async { await client.close(partition) }
+    /// Closes this handle; closing the last one of a partition ends its sync. The data stays on the device. Closing it again does
+    /// nothing.
+    public func close() async {
+        if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+        await session.close(partition)
+    }
 }

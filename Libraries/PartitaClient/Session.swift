@@ -1,5 +1,6 @@
 import DocumentModel
 import SyncEngine
+import SyncProtocol
 
 /// A user who is signed in on this device.
 public final class Session: Sendable {
@@ -24,14 +25,26 @@ public final class Session: Sendable {
     ///   - value: The partition key's value: a string, ObjectId, UUID or integer; `.null` opens the null partition, which has the
     ///     documents without a value, if the app's partition key isn't required.
     ///   - waitForFirstSync: Whether to wait until the device has received the partition's whole state at least once.
-    /// - Throws: `PartitaError` with code `badPartition`, or `revoked` while waiting.
+    /// - Returns: A handle. The partition stays open, and one of the device's places (100 by default) is taken, until the handle is closed
+    ///   or the session ends.
+    /// - Throws: `PartitaError` with code `badPartition`; `closed` when the session has ended; while waiting, as
+    ///   ``PartitionHandle/waitForFirstSync()``. Then the partition isn't open.
     public func openPartition(_ value: Value, waitForFirstSync: Bool = false) async throws -> PartitionHandle {
-        guard let partition = Partition(value: value) else {
-            throw PartitaError(code: .badPartition, message: "a partition is a string, ObjectId, UUID, integer or null")
+        guard let partition = Partition(value: value), FrameLimits.admits(partition) else {
+            throw PartitaError(
+                code: .badPartition,
+                message:
+                    "a partition is a string of at most 1,022 bytes without U+0000, an ObjectId, UUID, integer or null")
         }
         try await client.open(partition)
         let handle = PartitionHandle(partition: partition, client: client)
-        if waitForFirstSync { try await handle.waitForFirstSync() }
+        guard waitForFirstSync else { return handle }
+        do {
+            try await handle.waitForFirstSync()
+        } catch {
+            await handle.close()
+            throw error
+        }
         return handle
     }
 
@@ -57,14 +70,20 @@ public final class Session: Sendable {
     /// Sends the user's presence, a state that the app defines, to the devices that watch the user; it is sent again
     /// after reconnections.
     ///
-    /// - Parameter data: data that the app adds, at most 4 KiB.
-    public func setPresence(_ state: String, data: Document? = nil) async {
-        await client.setPresence(state, data: data)
+    /// - Parameters:
+    ///   - state: 1 to 256 bytes.
+    ///   - data: data that the app adds, at most 4 KiB.
+    /// - Throws: `PartitaError` with code `badPresence`.
+    public func setPresence(_ state: String, data: Document? = nil) async throws {
+        try await client.setPresence(state, data: data)
     }
 
     /// The presence of users, from now on.
-    public func observePresence(of users: [String]) async -> AsyncStream<UserPresence> {
-        await client.observePresence(of: users)
+    ///
+    /// - Parameter users: ids of 1 to 256 bytes, of all streams at most as many as the gateway lets a device watch.
+    /// - Throws: `PartitaError` with code `badPresence`.
+    public func observePresence(of users: [String]) async throws -> AsyncStream<UserPresence> {
+        try await client.observePresence(of: users)
     }
 
     // MARK: Functions

@@ -69,6 +69,7 @@ struct AccountAPI: Sendable {
         do {
             answer = try await http.send(HTTPCall(method: method, url: url, headers: headers, body: bytes))
         } catch {
+            try Task.checkCancellation()  // the caller doesn't want it any more
             throw PartitaError(code: .unreachable, message: "\(method) \(url): \(error)")
         }
         if (200..<300).contains(answer.status) { return answer.body }

@@ -4,7 +4,7 @@ import DocumentModel
 /// callers.
 actor SessionTokens {
     private let api: AccountAPI
-    private let refreshToken: String
+    let refreshToken: String
     private let save: @Sendable (String) async throws -> Void
     private var access: AccessToken?
     private var refreshing: Task<AccessToken, any Error>?
@@ -44,9 +44,6 @@ actor SessionTokens {
             return try await call(accessToken(fresh: true).text)
         }
     }
-
-    /// Ends the session on the server.
-    func logOut() async throws { try await api.logOut(refreshToken) }
 
     private func refresh() async throws -> AccessToken {
         let text = try await api.refresh(refreshToken)

@@ -123,6 +123,16 @@ enum ChangesetText {
         return DeviceFrame.upload(.init(partition: partition, sentAt: 0, changesets: [changeset])).encoded()
     }
 
+    /// Checks that the server, and the device after a restart, can read a changeset: otherwise it would block all that come later.
+    /// - Throws: `badWrite`.
+    static func check(_ changeset: Changeset, _ partition: Partition) throws(PartitaError) {
+        do {
+            _ = try DeviceFrame(encode(changeset, partition), limit: .max)
+        } catch {
+            throw PartitaError(code: .badWrite, message: "the write can't be sent: \(error.message)")
+        }
+    }
+
     static func decode(_ bytes: [UInt8]) throws -> Changeset {
         guard case .upload(let upload) = try DeviceFrame(bytes, limit: .max), let changeset = upload.changesets.first
         else { throw PartitaError(code: .store, message: "a stored changeset can't be read") }

@@ -2,6 +2,7 @@
 struct Broadcast<Element: Sendable>: Sendable {
     private var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
     private var next = 0
+    private var isFinished = false
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
@@ -17,9 +18,13 @@ struct Broadcast<Element: Sendable>: Sendable {
         let number = next
         next += 1
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(limit))
+        if let first { continuation.yield(first) }
+        guard !isFinished else {
+            continuation.finish()
+            return stream
+        }
         continuation.onTermination = { _ in forget(number) }
         continuations[number] = continuation
-        if let first { continuation.yield(first) }
         return stream
     }
 
@@ -29,7 +34,9 @@ struct Broadcast<Element: Sendable>: Sendable {
         for continuation in continuations.values { continuation.yield(element) }
     }
 
+    /// Ends all streams, and those that are added later.
     mutating func finish() {
+        isFinished = true
         for continuation in continuations.values { continuation.finish() }
         continuations = [:]
     }

@@ -9,6 +9,10 @@ struct OpenPartition: Sendable {
     /// Whether `subscribe` was sent on the current connection.
     var isRequested = false
     var revoked: String?
+    /// Why the gateway doesn't serve it on the current connection, until it is tried again.
+    var refusal: PartitaError?
+    /// Grows with each partition that is opened: those that were opened first are subscribed first.
+    let number: Int
     /// The waits between attempts to open it on the gateway.
     var backoff: Backoff
     var states = Broadcast<PartitionState>(limit: 1)
@@ -17,6 +21,7 @@ struct OpenPartition: Sendable {
         PartitionState(
             access: bookkeeping.access, isSubscribed: bookkeeping.isSubscribed, checkpoint: bookkeeping.checkpoint,
             isSynced: bookkeeping.isSynced, progress: progress,
-            unanswered: bookkeeping.pending.count(where: \.isUnresolved), revoked: revoked)
+            unanswered: bookkeeping.pending.unresolvedCount, revoked: revoked,
+            refusal: refusal)
     }
 }

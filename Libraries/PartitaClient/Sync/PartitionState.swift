@@ -17,6 +17,11 @@ public struct PartitionState: Hashable, Sendable {
     public var unanswered: Int
     /// Why the user may not read the partition; its data is removed from the device then. Otherwise `nil`.
     public var revoked: String?
+    /// Why the gateway doesn't serve the partition on this connection, such as `tooManySubscriptions` or `unknownPartition` as the
+    /// `serverCode`, or why the connection has ended for good: the server's code, such as `unknownApp`, or `signedOut` as the `code`. The
+    /// documents stay on the device, and writes wait. It is tried again on the next connection, when the app opens it again, and, if too
+    /// many partitions were open, when the app closes one. Otherwise `nil`.
+    public var refusal: PartitaError?
 }
 
 /// An event that the app may want to show its user.

@@ -18,17 +18,26 @@ struct Observation {
 extension SyncClient {
     // MARK: Opening
 
+    /// - Throws: `closed` when the session has ended: its store is closed.
+    private func requireStore() throws(PartitaError) {
+        if isStopped { throw PartitaError(code: .closed, message: "the session has ended on this device") }
+    }
+
     func open(_ partition: Partition) throws {
+        try requireStore()
         if partitions[partition] != nil, partitions[partition]?.revoked == nil {
             partitions[partition]?.handles += 1
+            if partitions[partition]?.refusal != nil { subscribe(partition) }
             return
         }
         let handles = partitions[partition]?.handles ?? 0
+        lastOpened += 1
         var open = OpenPartition(
-            bookkeeping: try store.partition(partition),
+            bookkeeping: try store.partition(partition), number: lastOpened,
             backoff: Backoff(base: .seconds(1), limit: .seconds(60), seed: .random(in: 0 ... .max)))
         open.handles = handles + 1
         if let former = partitions[partition] { open.states = former.states }
+        open.refusal = ending
         partitions[partition] = open
         publishState(of: partition)
         subscribe(partition)
@@ -44,10 +53,22 @@ extension SyncClient {
         uploads.forget(partition)
         partitions[partition]?.states.finish()
         partitions[partition] = nil
+        if open.refusal == nil { subscribeNextWaiting() }
         for (number, observation) in observations where observation.partition == partition {
             observation.continuation.finish()
             observations[number] = nil
         }
+    }
+
+    /// The open partitions, those that were opened first before others.
+    var inOrder: [Partition] { partitions.sorted { $0.value.number < $1.value.number }.map(\.key) }
+
+    /// A place has become free for a partition that had none.
+    func subscribeNextWaiting() {
+        let waiting = inOrder.first {
+            partitions[$0]?.refusal?.serverCode == SyncErrorCode.tooManySubscriptions.rawValue
+        }
+        if let waiting { subscribe(waiting) }
     }
 
     func publishState(of partition: Partition) {
@@ -67,6 +88,7 @@ extension SyncClient {
     private func forgetStates(_ number: Int, of partition: Partition) { partitions[partition]?.states.remove(number) }
 
     func opened(_ partition: Partition) throws -> OpenPartition {
+        try requireStore()
         guard let open = partitions[partition] else {
             throw PartitaError(code: .closed, message: "the partition was closed")
         }
@@ -164,6 +186,7 @@ extension SyncClient {
         let version = open.bookkeeping.nextVersion
         var after = open.bookkeeping
         let effects = after.write(batch.operations, clock: reading, id: ObjectId().hexString)
+        if let changeset = after.pending.last?.changeset { try ChangesetText.check(changeset, partition) }
         let (store, before, saved) = (store, open.bookkeeping, after)
         let changes = try store.transaction { _ in
             try store.set("clock", String(reading.bits))
@@ -178,12 +201,20 @@ extension SyncClient {
 
     // MARK: Rejected changesets
 
-    func rejected(_ partition: Partition) throws -> [RejectedChangeset] { try store.rejected(partition) }
+    func rejected(_ partition: Partition) throws -> [RejectedChangeset] {
+        try requireStore()
+        return try store.rejected(partition)
+    }
 
-    func discard(_ rejected: RejectedChangeset) throws { try store.discardRejected(rejected.id) }
+    func discard(_ rejected: RejectedChangeset) throws {
+        try requireStore()
+        try store.discardRejected(rejected.id)
+    }
 
     /// Writes the operations of a rejected changeset again, as a new one.
+    /// - Returns: The new version; `nil` if it isn't in the list any more.
     func retry(_ rejected: RejectedChangeset) throws -> Int64? {
+        guard try self.rejected(rejected.partition).contains(where: { $0.id == rejected.id }) else { return nil }
         let version = try write(rejected.partition, rejected.changeset.operations)
         try store.discardRejected(rejected.id)
         return version

@@ -35,6 +35,7 @@ extension SyncClient {
                 bookkeeping.revoke(OperationRejection(code: .notPermitted, reason: reason))
             }
             events.send(.revoked(partition, reason: reason))
+            subscribeNextWaiting()
         case .forked(let partition, let version):
             uploads.answered(partition, version)
             partitions[partition]?.bookkeeping.foreign(version: version)
@@ -50,7 +51,9 @@ extension SyncClient {
     private func take(_ report: GatewayFrame.ErrorReport, number: Int) {
         if report.action == .wait { return }
         guard let partition = report.partition, report.action != .reauthenticate else {
-            return reconnect(report.action, number: number)
+            reconnect(report.action, number: number)
+            if report.action == .close { refuseAll(PartitaError(report)) }
+            return
         }
         partitions[partition]?.isRequested = false
         if report.code == .versionGap {
@@ -59,7 +62,13 @@ extension SyncClient {
             partitions[partition]?.bookkeeping.disconnected()
         }
         uploads.forget(partition)
-        if report.action == .retry { tryLater(partition, atLeast: report.retryAfter ?? .zero) }
+        // Another partition may have been closed since it was asked for.
+        let isLate =
+            report.code == .tooManySubscriptions
+            && partitions.values.count(where: \.isRequested) < Int(limits.subscriptions)
+        if report.action == .retry || isLate { return tryLater(partition, atLeast: report.retryAfter ?? .zero) }
+        partitions[partition]?.refusal = PartitaError(report)
+        publishState(of: partition)
     }
 
     private func take(_ subscribed: GatewayFrame.Subscribed) throws {
@@ -125,6 +134,7 @@ extension SyncClient {
         guard connection.phase == .online, let open = partitions[partition], open.revoked == nil, !open.isRequested
         else { return }
         partitions[partition]?.isRequested = true
+        partitions[partition]?.refusal = nil
         let bookkeeping = open.bookkeeping
         send(
             .subscribe(
@@ -246,5 +256,11 @@ extension SyncClient {
             refresh(partition, .all)
         }
         reconnect(.retry, number: number)
+    }
+}
+
+extension PartitaError {
+    fileprivate init(_ report: GatewayFrame.ErrorReport) {
+        self.init(code: .refused, message: report.message, serverCode: report.code.rawValue)
     }
 }

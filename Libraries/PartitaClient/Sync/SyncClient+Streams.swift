@@ -22,15 +22,17 @@ extension SyncClient {
 
     // MARK: Presence
 
-    func setPresence(_ state: String, data: Document?) {
-        presence.state = state
-        presence.data = data
-        sendPresence()
+    func setPresence(_ state: String, data: Document?) throws(PartitaError) {
+        var changed = presence
+        changed.state = state
+        changed.data = data
+        try change(to: changed)
     }
 
-    func observePresence(of users: [String]) -> AsyncStream<UserPresence> {
-        for user in users { presence.watched[user, default: 0] += 1 }
-        sendPresence()
+    func observePresence(of users: [String]) throws(PartitaError) -> AsyncStream<UserPresence> {
+        var changed = presence
+        for user in users { changed.watched[user, default: 0] += 1 }
+        try change(to: changed)
         return presences.stream { [weak self] number in
             Task { await self?.forgetPresence(number, of: users) }  // as above
         }
@@ -42,6 +44,19 @@ extension SyncClient {
             let count = presence.watched[user, default: 1] - 1
             presence.watched[user] = count > 0 ? count : nil
         }
+        sendPresence()
+    }
+
+    /// - Throws: `badPresence` for what the gateway couldn't read, which would end the connection.
+    private func change(to changed: OwnPresence) throws(PartitaError) {
+        if let update = changed.update {
+            do throws(SyncProtocolError) {
+                _ = try DeviceFrame(DeviceFrame.presence(update).encoded())
+            } catch {
+                throw PartitaError(code: .badPresence, message: error.message)
+            }
+        }
+        presence = changed
         sendPresence()
     }
 

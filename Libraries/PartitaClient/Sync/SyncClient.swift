@@ -19,6 +19,8 @@ actor SyncClient {
     var connection: DeviceConnection
     var limits = GatewayFrame.Limits(ConnectionLimits())
     var partitions: [Partition: OpenPartition] = [:]
+    /// The number of the partition that was opened last (``OpenPartition/number``).
+    var lastOpened = 0
     var observations: [Int: Observation] = [:]
     var nextObservation = 0
     var presence = OwnPresence()
@@ -30,12 +32,16 @@ actor SyncClient {
     private let syncURL: @Sendable () async throws -> String
     private let started = ContinuousClock.now
     private var link: (any SyncConnection)?
+    /// Whether the store couldn't keep what came last: each connection would begin with the same, so the pauses between them grow.
+    private var hasStoreFailed = false
     private var token: AccessToken?
     /// The running tasks of this session; `stop` cancels and awaits them.
     private var jobs: [Int: Task<Void, Never>] = [:]
     private var nextJob = 0
     private var timer: (deadline: Duration, task: Task<Void, Never>)?
-    private var isStopped = false
+    private(set) var isStopped = false
+    /// Why the connection has ended for good, until the app asks for another one; otherwise `nil`.
+    private(set) var ending: PartitaError?
 
     init(
         configuration: PartitaConfiguration, store: LocalStore, tokens: SessionTokens,
@@ -91,7 +97,18 @@ actor SyncClient {
     // MARK: The connection
 
     func goOnline() {
-        if !isStopped { perform(connection.goOnline()) }
+        if isStopped { return }
+        if ending != nil { refuseAll(nil) }
+        perform(connection.goOnline())
+    }
+
+    /// Tells all who wait that the connection has ended for good, or that it is tried again.
+    func refuseAll(_ ending: PartitaError?) {
+        self.ending = ending
+        for partition in partitions.keys {
+            partitions[partition]?.refusal = ending
+            publishState(of: partition)
+        }
     }
 
     func goOffline() { perform(connection.goOffline()) }
@@ -120,7 +137,7 @@ actor SyncClient {
                 guard let token else { break }
                 send(.hello(.init(device: device, token: token.text, schemaVersion: configuration.schemaVersion)))
             case .resume:
-                for partition in partitions.keys { subscribe(partition) }
+                for partition in inOrder { subscribe(partition) }
                 if let update = presence.update { send(.presence(update)) }
             case .sendToken: if let token { send(.token(accessToken: token.text)) }
             case .sendPing: send(.ping)
@@ -131,10 +148,13 @@ actor SyncClient {
                 for partition in partitions.keys {
                     partitions[partition]?.bookkeeping.disconnected()
                     partitions[partition]?.isRequested = false
+                    partitions[partition]?.refusal = nil
                     partitions[partition]?.progress = nil
                     publishState(of: partition)
                 }
-            case .signOut: break
+            case .signOut:
+                let reason = "the session has ended; the user has to sign in again"
+                refuseAll(PartitaError(code: .signedOut, message: reason))
             }
         }
         connectionStates.send(ConnectionState(connection.phase))
@@ -197,15 +217,15 @@ actor SyncClient {
         }
         if case .welcome(let welcome) = frame {
             limits = welcome.limits
-            perform(
-                connection.welcomed(
-                    connection: number, isSuspicious: partitions.values.contains(where: \.bookkeeping.hasSuspect),
-                    now: now))
+            let isSuspicious = hasStoreFailed || partitions.values.contains(where: \.bookkeeping.hasSuspect)
+            perform(connection.welcomed(connection: number, isSuspicious: isSuspicious, now: now))
             return
         }
         do {
             try take(frame, number: number)
+            if case .download = frame { hasStoreFailed = false }
         } catch {
+            hasStoreFailed = true
             // The store failed: its contents are unchanged, and the gateway sends the changes again on the next connection.
             events.send(.error(code: "store", message: "\(error)"))
             reconnect(.retry, number: number)

@@ -49,4 +49,15 @@ public enum FrameLimits {
     public static let controlBytes = 512 << 10
     /// The largest number of values in a frame, at all depths: more than a document of 16 MiB in canonical text has.
     public static let values = 1_000_000
+
+    /// Whether a text may be a name in a frame, such as that of a collection: 1 to 256 bytes.
+    static func isName(_ text: String) -> Bool { (1...256).contains(text.utf8.count) }
+
+    /// Whether a frame may name a partition: its text has at most 1,024 bytes, no U+0000, and isn't internal.
+    public static func admits(_ partition: Partition) -> Bool {
+        partition.text.utf8.count <= textBytes && !partition.text.utf8.contains(0) && partition.value != nil
+    }
+
+    /// The longest text of most fields.
+    static let textBytes = 1024
 }

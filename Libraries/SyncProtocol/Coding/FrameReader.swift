@@ -21,15 +21,15 @@ struct FrameReader {
 
     func has(_ name: String) -> Bool { document[name] != nil }
 
-    func string(_ name: String, limit: Int = 1024) throws(SyncProtocolError) -> String {
+    func string(_ name: String, limit: Int = FrameLimits.textBytes) throws(SyncProtocolError) -> String {
         guard case .string(let text) = document[name] else { throw wrong(name, "a string") }
         if text.utf8.count > limit { throw wrong(name, "at most \(limit) bytes long") }
         return text
     }
 
     func name(_ name: String) throws(SyncProtocolError) -> String {
-        let text = try string(name, limit: 256)
-        if text.isEmpty { throw wrong(name, "a name") }
+        let text = try string(name)
+        guard FrameLimits.isName(text) else { throw wrong(name, "a name of 1 to 256 bytes") }
         return text
     }
 
@@ -40,7 +40,7 @@ struct FrameReader {
         return text
     }
 
-    func optionalString(_ name: String, limit: Int = 1024) throws(SyncProtocolError) -> String? {
+    func optionalString(_ name: String, limit: Int = FrameLimits.textBytes) throws(SyncProtocolError) -> String? {
         try has(name) ? string(name, limit: limit) : nil
     }
 
@@ -66,11 +66,11 @@ struct FrameReader {
 
     /// The partition with the field's text; internal partitions never occur on the wire.
     func partition(_ name: String = "partition") throws(SyncProtocolError) -> Partition {
-        let text = try string(name)
-        guard Partition(text: text).value != nil, !text.utf8.contains(0) else {
+        let partition = Partition(text: try string(name))
+        guard FrameLimits.admits(partition) else {
             throw SyncProtocolError(code: .unknownPartition, message: "\(place).\(name) names no partition")
         }
-        return Partition(text: text)
+        return partition
     }
 
     /// The `_id` of a device's operation. A value that can't be an `_id` makes the changeset invalid, not the frame: the changeset
@@ -108,7 +108,7 @@ struct FrameReader {
     /// The names in an array.
     func names(_ name: String) throws(SyncProtocolError) -> [String] {
         let names = try strings(name)
-        for text in names where text.isEmpty || text.utf8.count > 256 {
+        for text in names where !FrameLimits.isName(text) {
             throw wrong(name, "an array of names of 1 to 256 bytes")
         }
         return names

@@ -98,6 +98,7 @@ extension EndToEnd {
                     let handle = try await ben.open(talk)
                     try await ben.send("hello", to: handle)
                     try await handle.waitForUploads()
+                    await handle.close()  // a device has a limited number of them open
                     rounds += 1
                     // They waited for 13 s when her queries could take all connections.
                     #expect(ContinuousClock.now - begun < .seconds(5))

@@ -56,6 +56,24 @@ struct AccountTests {
         }
     }
 
+    @Test func `a user whose data on the device is damaged can sign out`() async throws {
+        try await ClientFixture.with { fixture in
+            let app = try await fixture.app("phone")
+            let session = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
+            _ = try await session.openPartition("room=1", waitForFirstSync: true)
+            try await app.close()
+            let file = try fixture.store(of: "phone")
+            try Data(repeating: 0x55, count: 8192).write(to: URL(filePath: file))
+            let damaged = await #expect(throws: PartitaError.self) { try await app.session() }
+            #expect(damaged?.code == .store)
+            try await app.logOut()
+            #expect(try await app.session() == nil)
+            #expect(await fixture.backend.calls.last == "DELETE /auth/session")
+            let again = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
+            _ = try await again.openPartition("room=1", waitForFirstSync: true)
+        }
+    }
+
     @Test func `signing out removes the data even if the server takes long to answer`() async throws {
         try await ClientFixture.with { fixture in
             let app = try await fixture.app("phone")
@@ -72,8 +90,8 @@ struct AccountTests {
     @Test func `the presence of watched users is received`() async throws {
         try await ClientFixture.with { fixture in
             let session = try await fixture.session("phone")
-            var reports = await session.observePresence(of: ["bob"]).makeAsyncIterator()
-            await session.setPresence("away")
+            var reports = try await session.observePresence(of: ["bob"]).makeAsyncIterator()
+            try await session.setPresence("away")
             #expect(await reports.next()?.user == "bob")
         }
     }

@@ -42,6 +42,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     /// The largest frame.
     private var frameBytes = 16 << 20
 
+    /// How many partitions a connection may have open.
+    private var most = 100
+
+    func set(most: Int) { self.most = most }
     func set(frameBytes: Int) { self.frameBytes = frameBytes }
     func set(atLogOut: @escaping @Sendable () -> Void) { self.atLogOut = atLogOut }
     func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
@@ -103,6 +107,11 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         return connection
     }
 
+    /// Ends all connections with an error.
+    func refuseAll(with code: SyncErrorCode) {
+        for number in connections.keys { send(.error(.init(code: code, message: "refused")), to: number) }
+    }
+
     func dropConnections() {
         for connection in connections.values { connection.close() }
         connections = [:]
@@ -123,9 +132,14 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         case .hello(let hello):
             hellos.append(hello)
             devices[number] = hello.device
-            let limits = GatewayFrame.Limits(ConnectionLimits(frameBytes: frameBytes, uploadWindow: 8))
+            let limits = GatewayFrame.Limits(
+                ConnectionLimits(frameBytes: frameBytes, uploadWindow: 8, subscriptions: most))
             send(.welcome(.init(session: "\(number)", serverTime: 0, limits: limits)), to: number)
         case .subscribe(let partition, let checkpoint, let resume, let holds):
+            if subscriptions[number, default: [:]].count >= most {
+                let code = SyncErrorCode.tooManySubscriptions
+                return send(.error(.init(code: code, message: "too many", partition: partition)), to: number)
+            }
             comparisons[partition] = compare(holds, at: checkpoint, of: partition)
             let point = EpochHistory(current: store.epoch).resumePoint(
                 for: comparisons[partition] == .different ? EpochHistory.beginning : checkpoint,
@@ -239,7 +253,9 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                     isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress, resume: resume?.text)
                 send(.download(partition: partition, download), to: number)
             case .sendFrame(let download): send(.download(partition: partition, download), to: number)
-            case .sendRevoked(let reason): send(.revoked(partition: partition, reason: reason), to: number)
+            case .sendRevoked(let reason):
+                subscriptions[number]?[partition] = nil
+                send(.revoked(partition: partition, reason: reason), to: number)
             case .endSession: connections[number]?.close()
             case .sendUnavailable, .sendSuspended, .detach: break
             }

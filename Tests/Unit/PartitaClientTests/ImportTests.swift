@@ -4,7 +4,7 @@ import Testing
 /// The client must build where none of the Debian libraries are.
 struct ImportTests {
     /// What Apple platforms have.
-    private let system: Set<String> = ["Foundation", "Dispatch", "SQLite3", "Darwin"]
+    private let system: Set<String> = ["Foundation", "Dispatch", "SQLite3", "Darwin", "Synchronization"]
     /// Imported only where `canImport` or `os(Linux)` says so.
     private let guarded: Set<String> = [
         "CSQLite", "Cpcre2", "EventLoop", "HTTPClient", "WebSocket", "Glibc", "FoundationNetworking",

@@ -181,6 +181,43 @@ struct SyncTests {
         }
     }
 
+    @Test func `a partition beyond the limit is told as refused, and served when another is closed`() async throws {
+        try await ClientFixture.with { fixture in
+            await fixture.backend.set(most: 2)
+            let session = try await fixture.session("phone")
+            let first = try await session.openPartition("room=1", waitForFirstSync: true)
+            let second = try await session.openPartition("room=2", waitForFirstSync: true)
+            let third = try await session.openPartition("room=3")
+            do {
+                try await third.waitForFirstSync()
+                Issue.record("it was served")
+            } catch let error as PartitaError {
+                #expect(error.code == .refused)
+                #expect(error.serverCode == "tooManySubscriptions")
+            }
+            try await third.write { $0.insert("Message", ["_id": "m3", "room": "room=3"]) }
+            try await first.write { $0.insert("Message", ["_id": "m1", "room": "room=1"]) }
+            try await first.waitForUploads()  // the connection goes on
+
+            // Those that were opened first are served after a reconnection, too.
+            await fixture.backend.dropConnections()
+            #expect(
+                try await eventually {
+                    var states = try await third.states().makeAsyncIterator()
+                    return await states.next()?.refusal != nil
+                })
+            try await second.waitForAnswer()
+
+            await first.close()
+            #expect(
+                try await eventually {
+                    var states = try await third.states().makeAsyncIterator()
+                    return await states.next()?.isSubscribed == true
+                })
+            try await third.waitForUploads()
+        }
+    }
+
     @Test func `a device restored from a backup takes a new id, and loses and duplicates nothing`() async throws {
         try await ClientFixture.with { fixture in
             func write(_ count: Int) async throws {
