@@ -70,6 +70,7 @@ extension AppDeployments {
                 "dead letter \(number) of \(row.trigger) isn't of a document, and only those can be replayed")
         }
         let change = try ChangeEvent(event)
+        try await requireMessage(of: change, number, bytes: row.body.utf8.count)
         try await requireRun(of: row.trigger, on: change, app: row.app)
         try await client.withTransaction { transaction in
             let begun = try await transaction.query(
@@ -86,9 +87,33 @@ extension AppDeployments {
             }
             try await recording(transaction)
         }
-        try await send { producer in _ = try await producer.send(DocumentChangesEvent.change(change)) }
+        try await send { producer in
+            try await producer.send(
+                DocumentChangesEvent.change(change),
+                orIfTooLarge: .large(LargeChange(change, size: Int64(row.body.utf8.count))))
+        }
         try await client.execute(
             "update partita.trigger_failures set replayed_at = now() where id = $1", [.int(number)])
+    }
+
+    /// The size from which on a change may be too large for a message, in bytes.
+    private static let largeBytes = 800_000
+
+    /// A change that is too large for a message is only named there, and read from its change row.
+    /// - Throws: `DeploymentError` when it may be too large, and the row was deleted by its age.
+    private func requireMessage(of change: ChangeEvent, _ number: Int64, bytes: Int) async throws {
+        guard bytes >= Self.largeBytes else { return }
+        let rows = try await client.query(
+            "select from partita.changes where app = $1 and partition = $2 and epoch = $3 and revision = $4",
+            [
+                .text(change.app), .text(change.partition.text), .int(Int64(change.revision.epoch)),
+                .int(change.revision.number),
+            ])
+        guard rows.isEmpty else { return }
+        throw DeploymentError(
+            .deadLetterKind,
+            "dead letter \(number) is too large for a message, and its change is so old that its row was deleted: discard it"
+        )
     }
 
     /// - Throws: `DeploymentError` when a trigger of the present version wouldn't run for a change.

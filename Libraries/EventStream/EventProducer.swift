@@ -27,6 +27,18 @@ public struct EventProducer: Sendable {
         return delivery
     }
 
+    /// Sends an event, or another one in its place if it is too large for a message. An event that may be large needs one: what is sent again
+    /// until the broker takes it would block what comes after it.
+    public func send<Payload: EventPayload>(
+        _ payload: Payload, orIfTooLarge smaller: @autoclosure () -> Payload
+    ) async throws(KafkaError) {
+        do {
+            try await send(payload)
+        } catch  where error.code == .messageTooLarge {
+            try await send(smaller())
+        }
+    }
+
     /// Sends events, in this order per key, and returns when the outcome of all of them is known.
     /// - Parameter partition: returns the partition to send an event to; `nil` for the one that its key selects.
     /// - Returns: the outcome of each event; `requireAll()` on it throws if one failed.

@@ -65,6 +65,16 @@ public struct LargeChange: Sendable {
     /// Whether the partition's next revision belongs to the same commit.
     public var continues: Bool
 
+    /// The event that only names a change.
+    /// - Parameter size: The size of its documents in bytes.
+    public init(_ change: ChangeEvent, size: Int64) {
+        self.init(
+            app: change.app, namespace: change.namespace, operationType: change.operationType,
+            documentKey: change.documentKey, partition: change.partition, revision: change.revision,
+            incarnation: change.incarnation, movedFrom: change.movedFrom, origin: change.origin, size: size,
+            wallTime: change.wallTime, continues: change.continues)
+    }
+
     /// Creates an event that refers to a change row.
     public init(
         app: String, namespace: ChangeEvent.Namespace, operationType: ChangeEvent.OperationType, documentKey: Value,

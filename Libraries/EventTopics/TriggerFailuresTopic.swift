@@ -1,8 +1,9 @@
 import DocumentModel
 
-/// The topic `trigger-failures`: the dead letters of triggers. They contain the event, so that they can be replayed.
+/// The topic `trigger-failures`: the dead letters of triggers, with the event. Those that can be replayed are in the table
+/// `partita.trigger_failures`.
 ///
-/// Written by trigger workers. Read by the `partita` tool.
+/// Written by trigger workers.
 public struct TriggerFailure: Sendable {
     /// The error with which the function ended.
     public struct Failure: Hashable, Sendable {
@@ -30,6 +31,8 @@ public struct TriggerFailure: Sendable {
     public var failedEvent: String
     /// The event that the trigger received.
     public var event: Document
+    /// Whether the event lacks its documents, which are too large for a message.
+    public var isEventCut: Bool
     public var error: Failure
     /// The runs of triggers that led to the event; `nil` if no trigger wrote what it is about.
     public var causedBy: TriggerChain?
@@ -40,17 +43,33 @@ public struct TriggerFailure: Sendable {
 
     /// Creates a dead letter.
     public init(
-        app: String, trigger: String, failedEvent: String, event: Document, error: Failure,
+        app: String, trigger: String, failedEvent: String, event: Document, isEventCut: Bool = false, error: Failure,
         causedBy: TriggerChain? = nil, attempts: Int32, time: Int64
     ) {
         self.app = app
         self.trigger = trigger
         self.failedEvent = failedEvent
         self.event = event
+        self.isEventCut = isEventCut
         self.error = error
         self.causedBy = causedBy
         self.attempts = attempts
         self.time = time
+    }
+
+    /// The most bytes of an error's message in a dead letter that is too large for a message otherwise.
+    private static let longestMessage = 16 << 10
+
+    /// The fields of an event that say what it is about.
+    private static let naming: Set<ExactText> = ["_id", "operationType", "ns", "documentKey", "wallTime", "time"]
+
+    /// The dead letter without what may be large: the event only names what it is about.
+    public var cut: TriggerFailure {
+        var cut = self
+        cut.event = Document(fields: event.fields.filter { Self.naming.contains(ExactText($0.key)) })
+        cut.isEventCut = true
+        cut.error.message = String(decoding: error.message.utf8.prefix(Self.longestMessage), as: UTF8.self)
+        return cut
     }
 }
 
@@ -75,6 +94,7 @@ extension TriggerFailure: EventPayload {
             "app": .string(app), "trigger": .string(trigger), "failedEvent": .string(failedEvent),
             "event": .document(event), "error": .document(failure), "attempts": .int32(attempts), "time": .date(time),
         ]
+        document.append("isEventCut", isEventCut ? true : nil)
         document.append(TriggerChain.field, causedBy.map { .document($0.encoded()) })
         return document
     }
@@ -86,6 +106,7 @@ extension TriggerFailure: EventPayload {
         self.init(
             app: try reader.string("app"), trigger: try reader.string("trigger"),
             failedEvent: try reader.string("failedEvent"), event: try reader.document("event"),
+            isEventCut: try reader.flag("isEventCut"),
             error: Failure(
                 code: try failure.string("code"), message: try failure.string("message"),
                 function: try failure.optionalString("function"),

@@ -33,7 +33,7 @@ enum Samples {
             Sample("signing-key", signingKey),
             Sample("app-deployed", AppDefinitionEvent(app: "rchat", version: 7, time: time)),
             Sample("trigger-failed", triggerFailure),
-            Sample("trigger-failed-by-loop", triggerLoop),
+            Sample("trigger-failed-by-loop", triggerLoop), Sample("trigger-failed-large", largeFailure),
             Sample(
                 "audit-recorded",
                 AuditEvent(
@@ -235,6 +235,14 @@ enum Samples {
         event: ["operationType": "update", "documentKey": ["_id": "u1"]],
         error: .init(code: "trigger-loop", message: "it has caused itself", function: "userDocWrittenTo"),
         causedBy: chain, attempts: 1, time: time)
+
+    private static let largeFailure = TriggerFailure(
+        app: "rchat", trigger: "userDocWrittenTo", failedEvent: "rchat/s:user=u1/1.7",
+        event: [
+            "operationType": "insert", "documentKey": ["_id": "u1"], "fullDocument": ["_id": "u1", "photo": "large"],
+            "wallTime": .date(time),
+        ], error: .init(code: "FunctionExecutionError", message: "too large"), attempts: 5, time: time
+    ).cut
 
     private static let triggerFailure = TriggerFailure(
         app: "rchat", trigger: "userDocWrittenTo", failedEvent: "rchat/s:user=u1/1.5",

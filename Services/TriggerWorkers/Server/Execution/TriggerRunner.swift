@@ -217,22 +217,12 @@ struct TriggerRunner: Sendable {
         _ error: TriggerFailure.Failure,
         attempts: Int
     ) async throws {
-        logger.error(
-            "a trigger failed, its event is dead-lettered",
-            metadata: [
-                "trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)",
-                "attempt": "\(attempts)",
-            ])
-        logs.add(
-            .init(
-                app: app.id, function: error.function ?? trigger.functionName, trigger: trigger.name, level: "error",
-                message: "\(error.code): \(error.message)", line: error.line))
         let failure = TriggerFailure(
             app: app.id, trigger: trigger.name, failedEvent: event.id, event: event.argument, error: error,
             causedBy: event.causedBy, attempts: Int32(clamping: attempts), time: WallClock.system.now())
         // The topic first: if the row can't be written, the event is delivered again, and the topic's readers receive the same dead
         // letter twice.
-        try await events.send(failure)
+        try await events.send(failure, orIfTooLarge: failure.cut)
         try await client.withTransaction { transaction in
             guard try await HandledEvents.triggerRuns.claim(eventID: id, in: transaction) else { return }
             _ = try await transaction.query(
@@ -251,6 +241,16 @@ struct TriggerRunner: Sendable {
                 "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
                 [.text(app.id), .text(trigger.name), .text(event.id)])
         }
+        logger.error(
+            "a trigger failed, its event is dead-lettered",
+            metadata: [
+                "trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)",
+                "attempt": "\(attempts)",
+            ])
+        logs.add(
+            .init(
+                app: app.id, function: error.function ?? trigger.functionName, trigger: trigger.name, level: "error",
+                message: "\(error.code): \(error.message)", line: error.line))
         TriggerMetrics.deadLetters.increment()
     }
 }
