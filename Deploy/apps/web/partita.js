@@ -15,8 +15,13 @@ export function plain(value) {
 }
 export const double = (number) => ({ $numberDouble: String(number) });
 export const date = (time) => ({ $date: { $numberLong: String(Number(time)) } });
-export const objectId = () =>
-  ({ $oid: [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("") });
+const randomHex = (bytes) => [...crypto.getRandomValues(new Uint8Array(bytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+export const objectId = () => ({ $oid: randomHex(12) });
+// A random UUID (RFC 9562, version 4). `crypto.randomUUID` isn't there on pages that came over plain HTTP from another machine.
+export const uuid = () => {
+  const [, a, b, c, d, e] = randomHex(16).match(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/);
+  return `${a}-${b}-4${c}-a${d}-${e}`;
+};
 
 export class App {
   constructor(server, id) {
@@ -52,12 +57,29 @@ export class App {
 }
 
 export class Session {
-  #app; #tokens; #socket = null; #isClosed = false; #isStale = false; #pause = 250; #partitions = new Map(); #device = crypto.randomUUID();
+  // `#socket` is the open one, after the server's `welcome`; `#isConnecting` says that one is being opened, or waits for its turn.
+  #app; #tokens; #socket = null; #isConnecting = false; #isEnded = false; #isStale = false; #pause = 250; #partitions = new Map(); #device = uuid();
 
-  constructor(app, tokens) {
+  // `onEnd` gets a text when the session has ended by something else than `signOut`: nothing is sent or received any more.
+  constructor(app, tokens, onEnd = () => {}) {
     this.#app = app;
     this.#tokens = tokens;
+    this.onEnd = onEnd;
     this.userId = tokens.user_id;
+  }
+
+  // Ends the session, here and on the server.
+  async signOut() {
+    this.#isEnded = true;
+    this.#socket?.close();
+    await this.#app.send("DELETE", `${this.#app.api}/auth/session`, this.#tokens.refresh_token);
+  }
+
+  #end(reason) {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#socket?.close();
+    this.onEnd(reason);
   }
 
   // An access token that is valid for a while.
@@ -76,23 +98,29 @@ export class Session {
     return plain(await this.#app.send("POST", url, await this.token(), { name, arguments: args }));
   }
 
-  // The address of a media link, for an <img>.
-  async link(url) { return `${url}?baas_at=${await this.token()}`; }
+  // The address of a media link, for an <img> or a new window. It has the access token, so other addresses than the server's are refused:
+  // what a document says may be anybody's.
+  async link(url) {
+    const { origin, href } = new URL(url, this.#app.server);
+    if (origin !== new URL(this.#app.server).origin) throw new Error("this link leads to another server");
+    return `${href}?baas_at=${await this.token()}`;
+  }
 
   // Opens a partition of a string key, and keeps it up to date. `onChange` gets it after every change.
   open(value, onChange) {
     const partition = new Partition(`s:${value}`, value, onChange, () => this.#upload(partition));
     this.#partitions.set(partition.id, partition);
-    if (this.#socket === null) this.#connect();
-    else if (this.#socket.isWelcome) this.#subscribe(partition);
+    if (this.#socket) this.#subscribe(partition);
+    else if (!this.#isConnecting) this.#connect();
     return partition;
   }
 
   close(partition) {
-    if (this.#partitions.delete(partition.id) && this.#socket?.isWelcome) this.#send({ type: "unsubscribe", partition: partition.id });
+    if (this.#partitions.delete(partition.id)) this.#send({ type: "unsubscribe", partition: partition.id });
   }
 
-  #send(frame) { this.#socket.send(JSON.stringify(frame)); }
+  // What a socket that is closing doesn't send any more is sent after the next `welcome`.
+  #send(frame) { if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame)); }
 
   #subscribe(partition) {
     partition.begin();
@@ -100,31 +128,42 @@ export class Session {
   }
 
   #upload(partition) {
-    const changeset = partition.next();
-    if (!changeset || !this.#socket?.isWelcome) return;
-    this.#send({ type: "upload", partition: partition.id, sentAt: Date.now(), changesets: [changeset] });
+    const changeset = this.#socket ? partition.next() : null;
+    if (changeset) this.#send({ type: "upload", partition: partition.id, sentAt: Date.now(), changesets: [changeset] });
   }
 
   async #connect() {
-    let socket;
+    this.#isConnecting = true;
     try {
       const location = await this.#app.send("GET", `${this.#app.api}/app/${this.#app.id}/location`);
       const token = await this.token();
-      socket = new WebSocket(`${location.ws_hostname}/v1/apps/${this.#app.id}/sync`, "partita.sync.v1");
-      this.#socket = socket;
-      socket.onopen = () => this.#send({ type: "hello", protocol: "partita.sync.v1", device: this.#device, token });
-      const pings = setInterval(() => socket.isWelcome && this.#send({ type: "ping" }), 15_000);
-      socket.onmessage = (message) => this.#receive(socket, JSON.parse(message.data));
-      socket.onclose = () => { clearInterval(pings); this.#again(); };
+      const socket = new WebSocket(`${location.ws_hostname}/v1/apps/${this.#app.id}/sync`, "partita.sync.v1");
+      let pings;
+      socket.onopen = () => socket.send(JSON.stringify({ type: "hello", protocol: "partita.sync.v1", device: this.#device, token }));
+      socket.onmessage = (message) => {
+        const frame = JSON.parse(message.data);
+        if (frame.type !== "welcome") return this.#receive(socket, frame);
+        if (this.#isEnded) return socket.close();
+        [this.#socket, this.#isConnecting, this.#pause] = [socket, false, 250];
+        pings = setInterval(() => this.#send({ type: "ping" }), 15_000);
+        for (const each of this.#partitions.values()) this.#subscribe(each);
+      };
+      socket.onclose = () => {
+        clearInterval(pings);
+        this.#socket = null;
+        this.#again();
+      };
     } catch (error) {
-      if (error.status === 401) return this.#tell({ isSignedOut: true });
+      // The refresh token isn't valid any more, or the account was disabled.
+      if (error.status === 401 || error.status === 403) return this.#end(error.message);
       this.#again();
     }
   }
 
   #again() {
+    this.#isConnecting = !this.#isEnded;
     this.#tell({ isConnected: false });
-    if (this.#isClosed) return;
+    if (this.#isEnded) return;
     this.#pause = Math.min(this.#pause * 2, 10_000);
     setTimeout(() => this.#connect(), this.#pause * (0.5 + Math.random() / 2));
   }
@@ -134,11 +173,6 @@ export class Session {
   #receive(socket, frame) {
     const partition = this.#partitions.get(frame.partition);
     switch (frame.type) {
-      case "welcome":
-        socket.isWelcome = true;
-        this.#pause = 250;
-        for (const each of this.#partitions.values()) this.#subscribe(each);
-        break;
       case "subscribed":
         partition?.subscribed(frame);
         break;
@@ -160,9 +194,10 @@ export class Session {
         break;
       case "error":
         if (frame.action === "reauthenticate") this.#isStale = true;
-        if (frame.action === "close" && !partition) this.#isClosed = true;
+        if (frame.action === "close" && !partition) this.#end(frame.message ?? frame.code);
         if (!partition) break;
-        // The gateway has closed the partition; after `wait` it goes on by itself.
+        // The gateway has closed the partition; after `wait` it goes on by itself, after `close` not before the next connection.
+        if (frame.action === "close") partition.set({ refused: frame.message ?? frame.code });
         if (frame.action === "retry") setTimeout(() => {
           if (this.#partitions.has(partition.id) && this.#socket === socket && socket.readyState === 1) this.#subscribe(partition);
         }, frame.retryAfter ?? 1000);
@@ -179,7 +214,7 @@ export class Partition {
   #onChange; #onWrite; #documents = new Map(); #staged = []; #isStagedWhole = false; #isCaughtUp = false; #last = 0; #pending = []; #sent = null; #clock = 0;
 
   constructor(id, value, onChange, onWrite) {
-    Object.assign(this, { id, value, checkpoint: "0.0", state: { isConnected: false, isSynced: false, access: null, revoked: null, rejected: null } });
+    Object.assign(this, { id, value, checkpoint: "0.0", state: { isConnected: false, isSynced: false, access: null, revoked: null, refused: null, rejected: null } });
     this.#onChange = onChange;
     this.#onWrite = onWrite;
   }
@@ -188,7 +223,7 @@ export class Partition {
   find(collection) { return [...this.#documents.values()].filter((known) => known.collection === collection).map((known) => known.plain); }
 
   insert(collection, document) { this.#write({ op: "insert", collection, _id: document._id, document }); }
-  update(collection, id, update) { this.#write({ op: "update", collection, _id: id, update }); }
+  update(collection, id, update, arrayFilters) { this.#write({ op: "update", collection, _id: id, update, ...(arrayFilters ? { arrayFilters } : {}) }); }
   delete(collection, id) { this.#write({ op: "delete", collection, _id: id }); }
 
   // Sent when there is a connection; shown when it comes back.
@@ -209,7 +244,7 @@ export class Partition {
     // Sent on an earlier connection, whose answer was lost.
     if (this.#sent && this.#sent.version <= lastVersion) this.#pending.shift();
     this.#sent = null;
-    this.set({ isConnected: true, access, revoked: null });
+    this.set({ isConnected: true, access, revoked: null, refused: null });
   }
 
   // The next changeset to send: one at a time.

@@ -21,6 +21,8 @@ extension EndToEnd {
             var pages: [Browser] = []
             for name in names {
                 let page = try await Browser.open("rchat/web/", app: "rchat-page", on: system)
+                try await page.wait("the page is there", for: "document.querySelector('#sign-in')")
+                try await page.evaluate(Self.countingSockets)
                 try await page.register(name)
                 pages.append(page)
             }
@@ -43,7 +45,62 @@ extension EndToEnd {
                 }
             }
             try await pages[0].screenshot("rchat")
+            // Each has three partitions open. The gateway may have ended a session meanwhile, and a new one followed.
+            for page in pages { #expect(try await page.evaluate("window.mostSockets") == "1") }
+
+            // An operator ends Bob's session, and Ann ends hers.
+            let ended = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"),
+                ["users", "sign-out", names[1], "--app", "rchat-page", "--data", system.directory])
+            #expect(ended.status.isSuccess, "\(ended.output)")
+            try await pages[1].wait(
+                "Bob is told", for: "document.querySelector('#problem').innerText.includes('signed out')")
+            try await pages[0].evaluate("document.querySelector('#sign-out').click()")
+            for page in pages {
+                try await page.wait(
+                    "nothing is left",
+                    for: "document.querySelector('#sign-in') && document.querySelector('#page').hidden")
+            }
+            try await Self.refuseForeignLinks(pages[0])
             for page in pages { page.close() }
+        }
+
+        /// Counts how many sockets a page has at once.
+        private static let countingSockets = """
+            { let open = 0;
+              window.mostSockets = 0;
+              window.WebSocket = class extends WebSocket {
+                constructor(...all) {
+                  super(...all);
+                  window.mostSockets = Math.max(window.mostSockets, ++open);
+                  this.addEventListener("close", () => open--);
+                }
+              }; }
+            """
+
+        /// A document may have any link: one that leads elsewhere mustn't get the access token.
+        private static func refuseForeignLinks(_ page: Browser) async throws {
+            let refusal = { (url: String) in
+                try await page.evaluate(
+                    """
+                    import("../../web/partita.js").then(({ App, Session }) => {
+                      const token = `a.${btoa(JSON.stringify({ exp: 9e9 }))}.c`;
+                      const session = new Session(new App(location.origin, "rchat"), { access_token: token });
+                      return session.link("\(url)").catch((error) => error.message);
+                    })
+                    """)
+            }
+            for url in [
+                "http://elsewhere.example/x.png", "javascript:alert(1)", "//elsewhere.example/x", "data:text/html,x",
+            ] {
+                #expect(try await refusal(url) == "this link leads to another server")
+            }
+            #expect(try await refusal("/media/x").contains("/media/x?baas_at=a."))
+            let port = try await page.evaluate("location.port")
+            try await page.navigate(to: "http://127.0.0.1:\(port)/rchat/web/?server=http://elsewhere.example")
+            try await page.wait(
+                "another server is refused",
+                for: "document.querySelector('#problem').innerText.includes('server has to be on 127.0.0.1')")
         }
     }
 }

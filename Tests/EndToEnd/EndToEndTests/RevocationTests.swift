@@ -104,6 +104,49 @@ extension EndToEnd {
             for device in [ada, ben, eve] { try await device.close() }
         }
 
+        @Test func `a removed member doesn't come back by a second account that vouches for the first`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let second = try await TestDevice.register("ben", on: system)
+            let conversation = try await ada.beginConversation(with: [ben])
+            let talk = try await ada.open(conversation)
+            let benTalk = try await ben.open(conversation)
+            try await ada.remove(ben, from: conversation)
+            for await state in try await benTalk.states() where state.revoked != nil { break }
+
+            // Before a trigger has looked at either, each lists the other as a member.
+            try system.kill("trigger-workers", SIGSTOP)
+            let members: [Value] = [ben, second].map {
+                .document(["userName": .string($0.email), "membershipStatus": "Member"])
+            }
+            for device in [ben, second] {
+                let entry: Value = .document([
+                    "id": .string(conversation.id), "displayName": "Talk", "unreadCount": .int64(0),
+                    "members": .array(members),
+                ])
+                try await device.own.write {
+                    $0.update("User", id: .string(device.session.userId), ["$push": ["conversations": entry]])
+                }
+                try await device.own.waitForUploads()
+            }
+            for device in [ben, second] {
+                let rogue = try await RawDevice.connect(system)
+                try await rogue.greet(try await device.accessToken(on: system))
+                rogue.send(.subscribe(partition: talk.partition, checkpoint: Revision(epoch: 1, number: 0)))
+                try await rogue.wait("a refusal") { if case .revoked = $0 { true } else { false } }
+                rogue.close()
+            }
+            try system.kill("trigger-workers", SIGCONT)
+            for device in [ben, second] {
+                try await eventually("the entry is gone", within: .seconds(20)) {
+                    try await device.own.document("User", id: .string(device.session.userId))?["conversations"]?
+                        .arrayValue?.isEmpty ?? false
+                }
+            }
+            for device in [ada, ben, second] { try await device.close() }
+        }
+
         /// The median of several: one that a busy machine delays says nothing about the others. If an ordinary change of the same
         /// minute takes longer than 50 ms to its receiver, the machine is busy, and the limit of a second grows by that factor.
         @Test func `the device is notified within a second of the write that revokes its right`() async throws {

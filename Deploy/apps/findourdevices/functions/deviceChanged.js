@@ -1,5 +1,6 @@
 // A device moved, is new or gone: the groups with which its owner shares see it. One write decides whether the owner shares and sets the
-// place, so a device never comes back on a map from which its owner has just taken it.
+// place, so a device never comes back on a map from which its owner has just taken it. A map shows at most 50 devices of a member: each move
+// is sent to all members together with the others, so that many devices would stop everybody's maps.
 exports = async function ({ documentKey, fullDocument: device, fullDocumentBeforeChange: before }) {
   const owner = (device ?? before).partition.slice("device=".length);
   const members = context.services.get("mongodb-atlas").db("findourdevices").collection("Member");
@@ -10,5 +11,7 @@ exports = async function ({ documentKey, fullDocument: device, fullDocumentBefor
   }
   const shown = { name: device.name };
   if (device.location) shown.location = device.location;
-  await members.updateMany({ userID: owner, isSharing: true }, { $set: { [field]: shown } });
+  const hasRoom = { $expr: { $lt: [{ $size: { $objectToArray: "$devices" } }, 50] } };
+  await members.updateMany(
+    { userID: owner, isSharing: true, $or: [{ [field]: { $exists: true } }, hasRoom] }, { $set: { [field]: shown } });
 };

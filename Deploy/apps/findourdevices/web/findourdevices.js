@@ -29,9 +29,9 @@ const place = (longitude, latitude) => ({ longitude: double(longitude), latitude
 function showAccount() {
   const me = account.find("User")[0] ?? { groups: [], invitations: [] };
   const answer = (group, isAccepted) => () => session.call("answerInvitation", { group, isAccepted });
-  show("invitations", ...me.invitations.map((invitation) =>
+  show("invitations", me.invitations.map((invitation) =>
     h("li", {}, `${invitation.name}, from ${invitation.from} `, button("Join", answer(invitation.group, true)), " ", button("Decline", answer(invitation.group, false)))));
-  show("groups", ...me.groups.map((group) => h("li", {}, button(group.name, () => openMap(group.id)))));
+  show("groups", me.groups.map((group) => h("li", {}, button(group.name, () => openMap(group.id)))));
   if (!me.groups.some((group) => group.id === currentGroup()) && me.groups.length > 0) openMap(me.groups[0].id);
 }
 
@@ -46,14 +46,14 @@ function showMap() {
   const group = map.find("Group")[0];
   const members = map.find("Member").sort((one, other) => one.name.localeCompare(other.name));
   show("group", group?.name ?? "…");
-  show("members", ...members.map((member) => memberRow(member, group)));
+  show("members", members.map((member) => memberRow(member, group)));
   const svg = (name, attributes, text) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     if (text) element.textContent = text;
     return element;
   };
-  show("map", ...members.flatMap((member) => Object.entries(member.devices).filter(([, device]) => device.location).flatMap(([id, device]) => {
+  show("map", members.flatMap((member) => Object.entries(member.devices).filter(([, device]) => device.location).flatMap(([id, device]) => {
     const x = (360 * (device.location.longitude - view.west)) / (view.east - view.west);
     const y = (240 * (view.north - device.location.latitude)) / (view.north - view.south);
     const color = member.userID === session.userId ? "#1f6fb2" : "#d0342c";
@@ -69,13 +69,13 @@ function memberRow(member, group) {
   if (group && group.owner !== member.userID && (isMine || group.owner === session.userId)) {
     buttons.push(button(isMine ? "Leave" : "Remove", () => session.call("removeMember", { ...change, user: member.userID })));
   }
-  return h("li", { "data-user": member.userID }, member.name, member.isSharing ? " " : h("span", { class: "faint" }, " doesn't share "), ...buttons);
+  return h("li", { "data-user": member.userID }, member.name, member.isSharing ? " " : h("span", { class: "faint" }, " doesn't share "), buttons);
 }
 
 function showDevices() {
   const { rejected } = devices.state;
   if (rejected) show("problem", rejected.message);
-  show("devices", ...devices.find("Device").map((device) => {
+  show("devices", devices.find("Device").map((device) => {
     const { longitude = 13.4, latitude = 52.5 } = device.location ?? {};
     const move = (east, north) => button({ "0.01,0": "→", "-0.01,0": "←", "0,0.01": "↑", "0,-0.01": "↓" }[`${east},${north}`], () =>
       devices.update("Device", device._id, { $set: { location: place(longitude + east, latitude + north) } }));

@@ -1,29 +1,16 @@
 // Is the user a member of a conversation?
 //
-// The user's own document must list it. That alone isn't enough, because users write their own documents: a removed member could
-// list the conversation again. So another account with the conversation must list the user as a member too, unless no other account
-// has it (the user is its creator, and the invitations haven't gone out). Only a User document in its own partition is an account:
-// a device may write any document into the partition of its user, even one that pretends to be another user's.
+// The user's own document must list it, so that leaving takes effect at once. That proves nothing, because users write their own documents;
+// not even two accounts that list each other do, since both may belong to somebody who was removed. The Conversation documents, which
+// nobody but the trigger writes, say who is a member. A conversation without one is new: its creator opens it before the trigger has
+// seen it.
 exports = async function (conversationId) {
-  const users = context.services.get("mongodb-atlas").db("RChat").collection("User");
+  const db = context.services.get("mongodb-atlas").db("RChat");
   const me = context.user.id;
-  const userName = context.user.data?.email ?? me;
-  const isAccount = { $expr: { $eq: ["$partition", { $concat: ["user=", "$_id"] }] } };
-
-  const mine = await users.findOne({ _id: me, "conversations.id": conversationId, ...isAccount });
+  const mine = await db.collection("User").findOne({ _id: me, partition: `user=${me}`, "conversations.id": conversationId });
   if (!mine) {
     return false;
   }
-
-  const witness = await users.findOne({
-    _id: { $ne: me },
-    conversations: { $elemMatch: { id: conversationId, "members.userName": userName } },
-    ...isAccount,
-  });
-  if (witness) {
-    return true;
-  }
-
-  const other = await users.findOne({ _id: { $ne: me }, "conversations.id": conversationId, ...isAccount });
-  return !other;
+  const conversation = await db.collection("Conversation").findOne({ _id: conversationId });
+  return !conversation || conversation.members.includes(context.user.data?.email ?? me);
 };

@@ -1,21 +1,21 @@
 // A User document changed: updates its public mirror (Chatster), and the other members of its conversations.
 //
-// Each user's own list of conversations is the source of truth about the memberships. A user who changes the members of a
-// conversation changes their own copy; this function applies the difference to the copies of the others. Those writes come back
-// here as events of the other users. This doesn't loop, because each write filters on the difference that it removes (a filter that
+// A user who changes the members of a conversation changes their own copy. If they are a member, this function applies the difference to
+// the Conversation document, which says who is a member and which nobody else writes, and to the copies of the others. Those writes come
+// back here as events of the other users. This doesn't loop, because each write filters on the difference that it removes (a filter that
 // doesn't match writes nothing and causes no event), and the difference is checked against the current document, not only against
 // the event, which may be old.
 exports = async function (event) {
   const db = context.services.get("mongodb-atlas").db("RChat");
   const users = db.collection("User");
   const chatsters = db.collection("Chatster");
+  const conversations = db.collection("Conversation");
   const userId = event.documentKey._id;
   const before = event.fullDocumentBeforeChange;
   const after = event.fullDocument;
 
   // A device may write any document into the partition of its user. Only the user's own User document is an account: without this
   // check, a document with another user's name would get that user's invitations.
-  const isAccount = { $expr: { $eq: ["$partition", { $concat: ["user=", "$_id"] }] } };
   const written = after ?? before;
   if (written && written.partition !== `user=${userId}`) {
     if (after) {
@@ -38,8 +38,16 @@ exports = async function (event) {
     return;
   }
   const current = await users.findOne({ _id: userId });
+  const present = new Map((current?.conversations ?? []).map((conversation) => [conversation.id, conversation]));
+  // One look-up for all: the events of all users wait for this one.
+  const named = new Set();
   for (const change of changes) {
-    const conversation = current?.conversations?.find((candidate) => candidate.id === change.id);
+    change.removed.forEach((name) => named.add(name));
+    present.get(change.id)?.members?.forEach((member) => named.add(member.userName));
+  }
+  const ids = await idsOf([...named]);
+  for (const change of changes) {
+    const conversation = present.get(change.id);
     if (conversation) {
       await carryOn(change, conversation);
     } else if (change.left) {
@@ -70,16 +78,22 @@ exports = async function (event) {
 
   // Members were added to a conversation, or removed from it, in this user's copy.
   async function carryOn(change, conversation) {
-    if (change.joined && !(await isInvited(change.id))) {
+    const members = await membersOf(conversation);
+    if (!members.includes(userName)) {
       await users.updateOne({ _id: userId }, { $pull: { conversations: { id: change.id } } });
       return;
     }
+    const known = (names) => names.filter((name) => ids.has(name)).map((name) => ids.get(name));
     const isMember = (name) => (conversation.members ?? []).some((member) => member.userName === name);
     const added = change.added.filter((member) => isMember(member.userName));
     const removed = change.removed.filter((name) => !isMember(name));
 
-    if (added.length > 0) {
-      const invited = await idsOf(added.map((member) => member.userName));
+    if (added.some((member) => !members.includes(member.userName))) {
+      await conversations.updateOne(
+        { _id: change.id }, { $addToSet: { members: { $each: added.map((member) => member.userName) } } });
+    }
+    const invited = known(added.map((member) => member.userName));
+    if (invited.length > 0) {
       await users.updateMany(
         { _id: { $in: invited }, "conversations.id": { $ne: change.id } },
         {
@@ -95,16 +109,15 @@ exports = async function (event) {
       );
     }
     if (removed.length > 0) {
-      const gone = await idsOf(removed);
+      await conversations.updateOne({ _id: change.id, members: { $in: removed } }, { $pull: { members: { $in: removed } } });
       await users.updateMany(
-        { _id: { $in: gone }, "conversations.id": change.id },
+        { _id: { $in: known(removed) }, "conversations.id": change.id },
         { $pull: { conversations: { id: change.id } } }
       );
     }
 
-    const others = await idsOf(
-      (conversation.members ?? []).map((member) => member.userName).filter((name) => name !== userName)
-    );
+    const others = known((conversation.members ?? []).map((member) => member.userName).filter((name) => name !== userName));
+    if (others.length === 0) return;
     for (const member of added) {
       await users.updateMany(
         {
@@ -122,6 +135,7 @@ exports = async function (event) {
 
   // This user isn't in the conversation any more: they left, or another member removed them.
   async function leave(conversationId) {
+    await conversations.updateOne({ _id: conversationId, members: userName }, { $pull: { members: userName } });
     await removeMember(conversationId, userName, { $ne: userId });
   }
 
@@ -133,32 +147,30 @@ exports = async function (event) {
     );
   }
 
-  // A user can't join a conversation by writing it into their own document: another account that has it must list them as a member.
-  // A conversation that no other account has is a new one.
-  async function isInvited(conversationId) {
-    const witness = await users.findOne({
-      _id: { $ne: userId },
-      conversations: { $elemMatch: { id: conversationId, "members.userName": userName } },
-      ...isAccount,
-    });
-    if (witness) {
-      return true;
-    }
-    return !(await users.findOne({ _id: { $ne: userId }, "conversations.id": conversationId, ...isAccount }));
+  // The names of a conversation's members. A user can't join a conversation by writing it into their own document, unless it is a new one: then its members are those that its
+  // creator lists. Its Conversation document stays when all have left it, so that its id never counts as new again.
+  async function membersOf({ id, members }) {
+    const names = new Set([userName, ...(members ?? []).map((member) => member.userName)]);
+    const known = await conversations.findOneAndUpdate(
+      { _id: id }, { $setOnInsert: { members: [...names] } }, { upsert: true, returnNewDocument: true });
+    return known.members;
   }
 
   // Only triggers write Chatsters for everyone, so a name leads to the account that has it. A device may write others into the
   // partition of its user.
   async function idsOf(names) {
+    if (names.length === 0) return new Map();
     const found = await chatsters.find({ userName: { $in: names }, partition: everyone }).toArray();
-    return found.map((found) => found._id);
+    return new Map(found.map((found) => [found.userName, found._id]));
   }
 
   // What changed in the lists of members, conversation by conversation.
   function membershipChanges(oldList, newList) {
     const changes = [];
+    const oldById = new Map(oldList.map((conversation) => [conversation.id, conversation]));
+    const newIds = new Set(newList.map((conversation) => conversation.id));
     for (const conversation of newList) {
-      const old = oldList.find((candidate) => candidate.id === conversation.id);
+      const old = oldById.get(conversation.id);
       const oldNames = (old?.members ?? []).map((member) => member.userName);
       const newNames = (conversation.members ?? []).map((member) => member.userName);
       const added = (conversation.members ?? []).filter(
@@ -170,7 +182,7 @@ exports = async function (event) {
       }
     }
     for (const old of oldList) {
-      if (!newList.some((candidate) => candidate.id === old.id)) {
+      if (!newIds.has(old.id)) {
         changes.push({ id: old.id, joined: false, left: true, added: [], removed: [] });
       }
     }

@@ -1,7 +1,7 @@
-import { date } from "../../web/partita.js";
-import { $, h, show, signInPage, time } from "../../web/page.js";
+import { date, uuid } from "../../web/partita.js";
+import { $, byTime, h, show, signInPage, time } from "../../web/page.js";
 
-let session, account, people, talk;
+let session, account, people, talk, read;
 
 signInPage("rchat", (signedIn) => {
   session = signedIn;
@@ -10,7 +10,7 @@ signInPage("rchat", (signedIn) => {
   $("send").addEventListener("submit", (event) => {
     event.preventDefault();
     talk.insert("ChatMessage", {
-      _id: crypto.randomUUID(), partition: talk.value, text: event.target.text.value, author: me().userName, timestamp: date(Date.now()),
+      _id: uuid(), partition: talk.value, text: event.target.text.value, author: me().userName, timestamp: date(Date.now()),
     });
     event.target.reset();
   });
@@ -21,24 +21,29 @@ const member = (userName) => ({ userName, membershipStatus: "User added, but inv
 
 function showConversations() {
   const list = me()?.conversations ?? [];
-  const open = list.findIndex((each) => `conversation=${each.id}` === talk?.value);
-  if (list[open]?.unreadCount > 0) account.update("User", session.userId, { $set: { [`conversations.${open}.unreadCount`]: { $numberLong: "0" } } });
-  show("conversations", ...list.map((each) =>
+  const open = list.find((each) => `conversation=${each.id}` === talk?.value);
+  const unread = open?.unreadCount > 0 ? `${open.id} ${open.unreadCount}` : null;
+  if (unread && unread !== read) {
+    account.update("User", session.userId, { $set: { "conversations.$[open].unreadCount": { $numberLong: "0" } } }, [{ "open.id": open.id }]);
+  }
+  // Once for each count: the server's answer is on its way.
+  read = unread;
+  show("conversations", list.map((each) =>
     h("li", {}, h("button", { class: "quiet", onclick: () => openTalk(each) }, each.displayName || each.id), h("span", { class: "faint" }, each.unreadCount ? ` ${each.unreadCount} unread` : ""))));
 }
 
 function showPeople() {
   const others = people.find("Chatster").filter((chatster) => chatster._id !== session.userId);
   others.sort((one, other) => one.userName.localeCompare(other.userName));
-  show("people", ...others.map((chatster) => h("li", { "data-user": chatster.userName },
-    h("span", { class: `dot ${chatster.presence === "On-Line" ? "green" : ""}` }), ` ${chatster.displayName || chatster.userName} `,
+  show("people", others.map((chatster) => h("li", { "data-user": chatster.userName },
+    h("span", { class: `dot ${chatster.presence === "On-Line" ? "green" : ""}` }), ` ${chatster.displayName ? `${chatster.displayName} (${chatster.userName})` : chatster.userName} `,
     h("button", { class: "quiet", onclick: () => begin(chatster.userName) }, "Talk"))));
 }
 
 // In the own User document: a trigger invites the other.
 function begin(other) {
   const conversation = {
-    id: crypto.randomUUID(), displayName: `${me().userName} and ${other}`, unreadCount: { $numberLong: "0" },
+    id: uuid(), displayName: `${me().userName} and ${other}`, unreadCount: { $numberLong: "0" },
     members: [member(me().userName), member(other)],
   };
   account.update("User", session.userId, { $push: { conversations: conversation } });
@@ -56,8 +61,8 @@ function showTalk() {
   const { isConnected, revoked, rejected } = talk.state;
   show("state", revoked ? "You are not in this conversation any more." : isConnected ? "live" : "connecting …");
   if (rejected) show("problem", rejected.message);
-  const messages = talk.find("ChatMessage").sort((one, other) => one.timestamp - other.timestamp);
-  show("messages", ...messages.map((message) => h("li", {}, h("b", {}, message.author ?? "?"), " ",
+  const messages = talk.find("ChatMessage").sort(byTime("timestamp"));
+  show("messages", messages.map((message) => h("li", {}, h("b", {}, message.author ?? "?"), " ",
     h("span", { class: "faint" }, time(message.timestamp)), h("br"), message.text,
     message.image?.thumbNail ? h("img", { class: "photo", alt: "photo", src: `data:image;base64,${message.image.thumbNail.$binary.base64}` }) : null)));
 }

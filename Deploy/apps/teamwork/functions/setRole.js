@@ -1,4 +1,5 @@
-// A manager gives an account a role and, as a worker, a team. Nobody changes their own role, so there is always a manager.
+// A manager gives an account a role and, as a worker, a team. Nobody changes their own role, so there is a manager as long as the last one
+// keeps their account.
 exports = async function ({ email, role, team } = {}) {
   if (typeof email !== "string" || !["manager", "worker", "none"].includes(role)) {
     throw new Error("setRole takes {email, role, team}; role is manager, worker or none");

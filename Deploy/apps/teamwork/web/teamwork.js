@@ -64,20 +64,20 @@ function showJobs() {
   if (rejected) show("problem", rejected.message);
   const isManager = role === "manager";
   const collection = isManager ? "Job" : "TeamJob";
-  show("jobs", ...jobs.find(collection).map((job) => {
+  show("jobs", jobs.find(collection).map((job) => {
     const change = (update) => jobs.update(collection, job._id, update);
     const status = { new: "", begun: "amber", done: "green" }[job.status] ?? "";
-    const steps = (job.checklist ?? []).map((step) => {
+    const steps = (job.checklist ?? []).slice(0, 100).map((step) => {
       const isDone = (job.done ?? []).includes(step);
       return h("div", {}, h("label", {},
         h("input", { type: "checkbox", checked: isDone, disabled: isManager, onchange: () => change({ [isDone ? "$pull" : "$addToSet"]: { done: step } }) }), ` ${step}`));
     });
     return h("li", { "data-job": job._id.$oid }, h("span", { class: `dot ${status}` }), " ", h("b", {}, job.title),
-      h("span", { class: "faint" }, ` ${job.address ?? ""} · ${job.status ?? ""}${job.worker ? ` by ${job.worker}` : ""}`), ...steps,
-      ...(job.notes ?? []).map((note) => h("div", { class: "faint" }, `${note.author ?? ""}: ${note.text}`)),
+      h("span", { class: "faint" }, ` ${job.address ?? ""} · ${job.status ?? ""}${job.worker ? ` by ${job.worker}` : ""}`), steps,
+      (job.notes ?? []).slice(-20).map((note) => h("div", { class: "faint" }, `${note.author ?? ""}: ${note.text}`)),
       isManager
-        ? h("select", { onchange: (event) => change(event.target.value ? { $set: { team: event.target.value } } : { $unset: { team: "" } }) }, ...options(job.team))
-        : h("span", {}, ...["begun", "done"].filter((next) => next !== job.status).map((next) =>
+        ? h("select", { onchange: (event) => change(event.target.value ? { $set: { team: event.target.value } } : { $unset: { team: "" } }) }, options(job.team))
+        : h("span", {}, ["begun", "done"].filter((next) => next !== job.status).map((next) =>
             h("button", { class: "quiet", onclick: () => change({ $set: { status: next, worker: account.find("User")[0].email } }) }, next))));
   }));
 }
@@ -90,12 +90,12 @@ function showWorkers() {
     if (text) element.textContent = text;
     return element;
   };
-  show("map", ...everybody.filter((worker) => worker.location).flatMap((worker) => {
+  show("map", everybody.filter((worker) => worker.location).flatMap((worker) => {
     const x = (360 * (worker.location.longitude - view.west)) / (view.east - view.west);
     const y = (240 * (view.north - worker.location.latitude)) / (view.north - view.south);
     return [svg("circle", { cx: x, cy: y, r: 5, fill: "#1f6fb2", "data-worker": worker._id }), svg("text", { x: x + 8, y: y + 3 }, worker.email.split("@")[0])];
   }));
-  show("workers", ...everybody.map((worker) => {
+  show("workers", everybody.map((worker) => {
     const set = attempt((event) => {
       const [chosen, of] = event.target.value.split(" ");
       return session.call("setRole", { email: worker.email, role: chosen, ...(of ? { team: of } : {}) });
@@ -104,6 +104,6 @@ function showWorkers() {
     const choices = ["manager", "none", ...names().map((each) => `worker ${each._id}`)];
     return h("li", { "data-user": worker._id }, `${worker.email} `,
       worker._id === session.userId ? h("span", { class: "faint" }, worker.role)
-        : h("select", { onchange: set }, ...choices.map((choice) => h("option", { value: choice, selected: choice === current }, choice))));
+        : h("select", { onchange: set }, choices.map((choice) => h("option", { value: choice, selected: choice === current }, choice))));
   }));
 }
