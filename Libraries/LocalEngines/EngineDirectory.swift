@@ -97,6 +97,23 @@ struct EngineDirectory: Sendable {
         if let owner = user.account { chown(file, owner.user, owner.group) }
     }
 
+    func remove(_ name: String) throws(EngineError) {
+        guard contains(name) else { return }
+        do {
+            try FileManager.default.removeItem(atPath: path + "/" + name)
+        } catch {
+            throw EngineError(engine: engine, message: "can't remove \(path)/\(name): \(error.localizedDescription)")
+        }
+    }
+
+    func rename(_ name: String, to newName: String) throws(EngineError) {
+        guard Glibc.rename(path + "/" + name, path + "/" + newName) == 0 else {
+            throw EngineError(
+                engine: engine,
+                message: "can't rename \(path)/\(name) to \(newName): \(String(cString: strerror(errno)))")
+        }
+    }
+
     func contains(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path + "/" + name) }
 
     /// Waits until `isReady` holds; fails when the server ends before, or after `deadline`.

@@ -37,9 +37,7 @@ public actor PostgresEngine: Engine {
                     "its data directory \(directory.path)/data is gone or empty: put it back, and the server starts")
         }
         if isNew {
-            try await directory.run(
-                binaries + "/initdb",
-                ["-D", directory.path + "/data", "-U", "partita", "-A", "trust", "--no-locale", "-E", "UTF8"])
+            try await makeDirectory(binaries + "/initdb")
         }
         let child = try directory.spawn(
             binaries + "/postgres", ["-D", directory.path + "/data"] + settings, deathSignal: Self.fastShutdown)
@@ -55,6 +53,15 @@ public actor PostgresEngine: Engine {
             try await directory.run(
                 binaries + "/createdb", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "partita"])
         }
+    }
+
+    /// Makes the data directory. It gets its name when it is complete: otherwise one that a kill has left half made would be taken for a
+    /// server's.
+    private func makeDirectory(_ initdb: String) async throws(EngineError) {
+        try directory.remove("data.new")
+        try await directory.run(
+            initdb, ["-D", directory.path + "/data.new", "-U", "partita", "-A", "trust", "--no-locale", "-E", "UTF8"])
+        try directory.rename("data.new", to: "data")
     }
 
     public func stop() async {

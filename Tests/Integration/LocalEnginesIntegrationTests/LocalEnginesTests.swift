@@ -42,6 +42,29 @@ struct LocalEnginesTests {
         }
     }
 
+    @Test func `postgres starts on a data directory that a kill has left half made`() async throws {
+        try await withRoot { root in
+            let half = PostgresEngine(root: root, port: try LocalPort.free())
+            let start = Task { try await half.start() }
+            let data = "\(root)/postgres/data"
+            try await eventually("initdb has begun", within: .seconds(20), every: .milliseconds(1)) {
+                FileManager.default.fileExists(atPath: data + ".new/PG_VERSION")
+            }
+            let copy = try FileManager.default.contentsOfDirectory(atPath: data + ".new")
+            try await start.value
+            await half.stop()
+            // As it was at that moment, when the process that waited for initdb was killed.
+            try FileManager.default.removeItem(atPath: data)
+            try FileManager.default.createDirectory(atPath: data + ".new", withIntermediateDirectories: true)
+            for name in copy { try Data().write(to: URL(fileURLWithPath: "\(data).new/\(name)")) }
+
+            let next = PostgresEngine(root: root, port: half.port)
+            try await next.start()
+            #expect(try await psql(next.url, "select 1") == "1\n")
+            await next.stop()
+        }
+    }
+
     @Test func `an engine that was left running by a killed parent is replaced`() async throws {
         try await withRoot { root in
             let first = RedisEngine(root: root, port: try LocalPort.free())
