@@ -15,13 +15,13 @@ package struct LocalCounts: Sendable {
 
     /// Some 20 MB when it is full.
     private static let limit = 100_000
-    private static let start = ContinuousClock.now
+    private let start = ContinuousClock.now
     private var entries: [[UInt8]: Entry] = [:]
 
     package init() {}
 
     /// Milliseconds.
-    package var now: Double { (ContinuousClock.now - Self.start) / .milliseconds(1) }
+    package var now: Double { (ContinuousClock.now - start) / .milliseconds(1) }
     package var size: Int { entries.count }
 
     /// The entry of a key; an empty one when there is none, or it has expired.

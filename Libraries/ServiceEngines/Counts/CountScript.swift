@@ -4,11 +4,17 @@ import Redis
 /// A change of counts that limit calls: a script for Redis, and the same for the memory of a process.
 package struct CountScript: Sendable {
     let redis: RedisScript
+    /// Whether it takes counts back.
+    let givesBack: Bool
     /// The equal of the script: takes the same keys and arguments, and returns the same answer.
     let local: @Sendable (inout LocalCounts, [String], [Int64]) -> Int64
 
-    package init(redis: RedisScript, local: @escaping @Sendable (inout LocalCounts, [String], [Int64]) -> Int64) {
+    package init(
+        redis: RedisScript, givesBack: Bool = false,
+        local: @escaping @Sendable (inout LocalCounts, [String], [Int64]) -> Int64
+    ) {
         self.redis = redis
+        self.givesBack = givesBack
         self.local = local
     }
 

@@ -48,12 +48,7 @@ package final class SharedCounts: Sendable {
         do {
             let answer = try await redis.eval(
                 script.redis, keys: keys.map { prefix + $0 }, arguments: arguments.map { "\($0)" })
-            if state.withLock({ state in
-                defer { state.isAway = false }
-                return state.isAway
-            }) {
-                logger.notice("calls are counted in Redis again")
-            }
+            if accepted(script, keys, arguments) { logger.notice("calls are counted in Redis again") }
             guard case .integer(let number) = answer else { return 0 }
             return Int64(number)
         } catch let error as RedisError {
@@ -63,6 +58,20 @@ package final class SharedCounts: Sendable {
                 logger.warning("calls are counted in this process alone", metadata: ["error": "\(error)"])
             }
             return answer
+        }
+    }
+
+    /// What a process has counted while Redis was away is taken back there, too: a full Redis counts nothing, but removes counts. So that it
+    /// does doesn't show that it counts again.
+    /// - Returns: whether Redis counts again.
+    private func accepted(_ script: CountScript, _ keys: [String], _ arguments: [Int]) -> Bool {
+        state.withLock { state in
+            guard !script.givesBack else {
+                _ = script.local(&state.counts, keys, arguments.map { Int64($0) })
+                return false
+            }
+            defer { state.isAway = false }
+            return state.isAway
         }
     }
 

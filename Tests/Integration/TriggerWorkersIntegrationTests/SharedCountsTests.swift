@@ -1,6 +1,8 @@
+import ChildProcesses
 import EventLoop
 import Foundation
 import Lifecycle
+import LocalEngines
 import Logging
 import Redis
 import ServiceEngines
@@ -66,5 +68,36 @@ import Testing
         #expect((120...120 + 2 * earned).contains(admitted), "\(admitted), \(earned) earned")
         #expect(failures.withLock { $0 } == 200)
         for number in 1...3 { #expect(try await both[0].count(key, within: .seconds(60)) == Int64(number)) }
+    }
+
+    @Test func `what is counted while Redis is full is taken back, too`() async throws {
+        let port = try LocalPort.free()
+        let server = try ChildProcess.spawn(
+            "redis-server",
+            ["--port", "\(port)", "--save", "", "--maxmemory", "1", "--maxmemory-policy", "noeviction"],
+            output: .discard)
+        defer { server.signal(SIGKILL) }
+        let full = RedisClient(
+            configuration: try RedisConfiguration(url: "redis://127.0.0.1:\(port)"), on: LoopGroup(1))
+        let running = Task { try await full.run() }
+        defer { running.cancel() }
+        try await eventually("Redis answers") { (try? await full.command(["PING"])) != nil }
+        let attempt = CountScript(redis: RedisScript("return redis.call('INCR', KEYS[1])")) { counts, keys, _ in
+            let count = counts[keys[0]].count + 1
+            counts.set(keys[0], LocalCounts.Entry(count: count), memory: 60_000)
+            return count
+        }
+        let success = CountScript(redis: RedisScript("return redis.call('DEL', KEYS[1])"), givesBack: true) {
+            counts, keys, _ in
+            counts.remove(keys[0])
+            return 0
+        }
+        let counts = counts(full)
+        for _ in 0..<3 {
+            #expect(try await counts.run(attempt, keys: [key]) == 1)
+            try await counts.run(success, keys: [key])
+        }
+        #expect(try await counts.run(attempt, keys: [key]) == 1)
+        #expect(try await counts.run(attempt, keys: [key]) == 2)
     }
 }

@@ -127,7 +127,7 @@ struct AttemptThrottle: Sendable {
         return 0
     }
 
-    private static let successScript = CountScript(redis: RedisScript(PackageResources.success_lua)) {
+    private static let successScript = CountScript(redis: RedisScript(PackageResources.success_lua), givesBack: true) {
         counts, keys, _ in
         if let own = keys.first { counts.remove(own) }
         for key in keys.dropFirst() {
@@ -140,7 +140,7 @@ struct AttemptThrottle: Sendable {
         return 0
     }
 
-    private static let forgiveScript = CountScript(redis: RedisScript(PackageResources.forgive_lua)) {
+    private static let forgiveScript = CountScript(redis: RedisScript(PackageResources.forgive_lua), givesBack: true) {
         counts, keys, _ in
         for key in keys { counts.remove(key) }
         return 0
