@@ -46,6 +46,7 @@ public final class ServiceEngines: Sendable {
     private let admin: KafkaAdmin
     private let topics: TopicKeeper
     private let readiness: Readiness
+    private let startAgain: @Sendable (String) -> Void
     private let logger: Logger
 
     /// Redis. It is a mistake in the code when a service asks for it that was made without `usesRedis`.
@@ -67,6 +68,7 @@ public final class ServiceEngines: Sendable {
         hosting = try HostingAddress(configuration)
         logger = context.logger
         readiness = context.readiness
+        startAgain = context.startAgain
         readiness.set("apps", .notReady("not loaded yet"))  // here, since health may be requested before `run`
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
         let epoch = EpochWatch(logger: logger)
@@ -153,7 +155,9 @@ public final class ServiceEngines: Sendable {
                 return  // shut down before the engines were available
             }
             let shared: [any Service] = [
-                engines.store, engines.epoch.watching(engines.postgres), engines.apps,
+                engines.store, engines.epoch.watching(engines.postgres),
+                // It waits for the right time then.
+                ClockComparison(client: engines.postgres).watching(engines.startAgain), engines.apps,
                 engines.apps.announcements(pool: engines.pool, kafka: engines.reading),
             ]
             let topics: [any Service] = engines.kafka.embedded ? [] : [engines.topics]
@@ -221,6 +225,10 @@ public final class ServiceEngines: Sendable {
             try await registry.migrate()
             let shared = [DocumentStore.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
+        }
+        // Before anything is done that depends on the time.
+        _ = try await readiness.waitUntilReady("clock", logger: logger) { [postgres] in
+            try await ClockComparison(client: postgres).check()
         }
         try await prepareSecrets()
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool, replication] in

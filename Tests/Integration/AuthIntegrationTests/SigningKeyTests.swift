@@ -83,6 +83,23 @@ import Testing
         }
     }
 
+    @Test func `a start with a clock that was ahead doesn't end sign-in`() async throws {
+        try await withKeys { ring, now, _ in
+            let start = now.withLock { $0 }
+            try await ring.refresh()
+            now.withLock { $0 = start + 9_000_000 }
+            try await ring.refresh()
+            // Until the wrong time has come, and for a while after it.
+            for seconds: Int64 in stride(from: 0, through: 18_000, by: 250) {
+                let present = start + seconds * 1000
+                now.withLock { $0 = present }
+                try await ring.refresh()
+                _ = try ring.verifier.verify(try ring.sign(claims(present)), now: present / 1000)
+            }
+            #expect(ring.keySet.keys.count < 20)
+        }
+    }
+
     @Test func `two processes that start at once agree on one key`() async throws {
         try await withKeys { ring, _, store in
             async let first: Void = ring.refresh()

@@ -88,6 +88,28 @@ import Testing
         }
     }
 
+    @Test func `a worker whose clock is ahead takes nothing before its time, or it is repaired`() async throws {
+        let postgres = try await TriggersFixture.shared().postgres, table = ScheduleTable(client: postgres)
+        let app = TriggerApp().id, schedule = try schedule("* * * * *")
+        func takeAhead(_ minutes: Int64) async throws -> ScheduleTable.Taken? {
+            let now = WallClock.system.now() + minutes * Self.minute
+            return try await table.take(schedule, app: app, trigger: "t", now: now)
+        }
+        func taken() async throws -> Int64? {
+            try await postgres.query(
+                "select (extract(epoch from taken - now()))::bigint from partita.trigger_schedules where app = $1",
+                [.text(app)]
+            ).decode(Int64.self).first
+        }
+        #expect(try await takeAhead(180) == nil)
+        for minutes: Int64 in 181...190 { _ = try await takeAhead(minutes) }
+        #expect(try #require(await taken()) <= 0)
+        try await postgres.execute(
+            "update partita.trigger_schedules set taken = now() + interval '10 years' where app = $1", [.text(app)])
+        _ = try await takeAhead(0)
+        #expect(try #require(await taken()) <= 0)
+    }
+
     @Test func `a scheduled time is skipped while the run before it isn't done`() async throws {
         let table = ScheduleTable(client: try await TriggersFixture.shared().postgres)
         let app = TriggerApp().id

@@ -86,10 +86,12 @@ final class SigningKeyRing: Service {
             for row in rows where row.expiresAt <= now { try await tables.deleteSigningKey(row.id) }
             rows.removeAll { $0.expiresAt <= now }
             try await reseal(&rows, in: tables)
-            // The next key is due when the newest one will have signed for its time at the end of the lead.
-            let newest = rows.last?.signsFrom
-            if newest.map({ $0 + schedule.rotation * 1000 <= now + schedule.lead * 1000 }) ?? true {
-                let signsFrom = newest == nil ? now : now + schedule.lead * 1000
+            // The next key is due when the newest one will have signed for its time at the end of the lead; and at once if none signs, as
+            // after a start with a clock that was far ahead.
+            let isSigning = rows.contains { $0.signsFrom <= now }
+            let newest = rows.last?.signsFrom ?? 0
+            if !isSigning || newest + schedule.rotation * 1000 <= now + schedule.lead * 1000 {
+                let signsFrom = isSigning ? now + schedule.lead * 1000 : now
                 let row = try makeKey(signsFrom: signsFrom)
                 try await tables.insertSigningKey(row, now: now)
                 rows.append(row)

@@ -41,9 +41,13 @@ struct ScheduleTable: Sendable {
     func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Taken? {
         let known = try await client.query(
             """
-            select (extract(epoch from taken) * 1000)::bigint from partita.trigger_schedules where app = $1 and trigger = $2
-            """, [.text(app), .text(trigger)])
-        guard let taken = try known.first?.decode(0, as: Int64.self) else {
+            select (extract(epoch from clock_timestamp()) * 1000)::bigint, (
+                select (extract(epoch from taken) * 1000)::bigint from partita.trigger_schedules where app = $1 and trigger = $2)
+            """, [.text(app), .text(trigger)]
+        ).decode((Int64, Int64?).self)
+        // By the clock that all workers have in common: what one takes whose own clock is ahead, none would take when it is due.
+        let present = known.first?.0 ?? now, now = min(now, present)
+        guard var taken = known.first?.1 else {
             // A schedule begins when a worker sees its trigger for the first time.
             try await client.execute(
                 """
@@ -51,6 +55,15 @@ struct ScheduleTable: Sendable {
                 on conflict do nothing
                 """, [.text(app), .text(trigger), .int(now)])
             return nil
+        }
+        if taken > present + Self.lateness {
+            // By a worker whose clock was ahead: nothing would be due before that time.
+            try await client.execute(
+                """
+                update partita.trigger_schedules set taken = to_timestamp($3::double precision / 1000)
+                where app = $1 and trigger = $2 and taken > to_timestamp($3::double precision / 1000)
+                """, [.text(app), .text(trigger), .int(present)])
+            taken = present
         }
         guard var at = schedule.cron.next(after: taken), at <= now else { return nil }
         while let next = schedule.cron.next(after: at), next <= now { at = next }
