@@ -24,6 +24,7 @@ import Testing
         "broken": "exports = () => { throw new Error('it broke'); };",
         "odd": "exports = (request, response) => { response.setStatusCode(101); };",
         "split": "exports = (request, response) => { response.setHeader('X-Split', 'a\\r\\nX-Other: b'); };",
+        "cookie": "exports = ({query}, response) => { response.setHeader('set-cookie', query.cookie); };",
         "unnamed": "exports = (request, response) => { response.setHeader('X Split', 'a'); };",
         "userWho": "exports = ({headers}) => ({id: context.user.id, token: headers.Authorization === undefined});",
     ]
@@ -40,6 +41,7 @@ import Testing
          {"route": "/broken", "http_method": "GET", "function_name": "broken", "respond_result": true},
          {"route": "/odd", "http_method": "GET", "function_name": "odd", "respond_result": true},
          {"route": "/split", "http_method": "GET", "function_name": "split", "respond_result": true},
+         {"route": "/cookie", "http_method": "GET", "function_name": "cookie", "respond_result": true},
          {"route": "/unnamed", "http_method": "GET", "function_name": "unnamed", "respond_result": true},
          {"route": "/off", "http_method": "GET", "function_name": "echo", "respond_result": true, "disabled": true},
          {"route": "/who", "http_method": "GET", "function_name": "userWho", "respond_result": true},
@@ -129,6 +131,19 @@ import Testing
         #expect(nothing.status == 200 && nothing.body == Array("null".utf8))
         let teapot = try await fixture.request("GET", "/teapot", app: app)
         #expect(teapot.status == 418 && teapot.body.isEmpty)
+    }
+
+    /// Endpoints of all apps have the host of auth, which knows the browser that began a sign-in by a cookie.
+    @Test func `a page has an origin of its own, and sets no cookie of the system`() async throws {
+        let (fixture, app) = try await deployed()
+        let page = try await fixture.request("GET", "/cookie?cookie=mine%3D1", app: app)
+        #expect(page.status == 200 && page.headers.value(forHTTPHeaderField: "Set-Cookie") == "mine=1")
+        let policy = page.headers.value(forHTTPHeaderField: "Content-Security-Policy")
+        #expect(policy?.contains("sandbox ") == true && policy?.contains("allow-same-origin") == false)
+        for cookie in ["partita-1%3D2", "%20%09partita-1%3D2%3B%20Path%3D%2F"] {
+            let planted = try await fixture.request("GET", "/cookie?cookie=\(cookie)", app: app)
+            #expect(planted.status == 500 && planted.headers.value(forHTTPHeaderField: "Set-Cookie") == nil)
+        }
     }
 
     @Test func `a value is plain or Extended JSON, as the endpoint or the client says`() async throws {

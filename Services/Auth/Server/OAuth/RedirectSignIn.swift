@@ -3,6 +3,7 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import Logging
+import ServiceEngines
 
 /// Signing in by redirects, or linking an identity to a user who is signed in: to the identity provider's page, back to auth with a code,
 /// and on to the app's page with the tokens (OpenID Connect Core §3.1, PKCE of RFC 7636).
@@ -31,7 +32,7 @@ struct RedirectSignIn: Sendable {
 
         /// - Parameter state: a sign-in's, since a browser may have several under way.
         static func name(_ state: String) -> String {
-            "partita-" + hexadecimal(Array(Sodium.digest(state).prefix(8)))
+            SystemCookie.prefix + hexadecimal(Array(Sodium.digest(state).prefix(8)))
         }
     }
 
