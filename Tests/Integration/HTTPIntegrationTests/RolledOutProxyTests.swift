@@ -84,6 +84,27 @@ import WebSocket
         }
     }
 
+    @Test(arguments: [
+        "/app/a/endpoint/x", "/api/client/v2.0/app/a/functions/call", "/app/a/endpoint/data/v1/action/find",
+        "/api/client/v2.0/app/a/auth/providers/custom-function/login",
+    ])
+    func `a service is asked before a body is finished, which the proxy doesn't keep`(_ path: String) async throws {
+        let service = try ScriptedServer()
+        defer { service.close() }
+        try await withNames(["127.0.0.1"]) { names in
+            try await RolledOutProxy.with(servicePort: service.port, names: names) { proxy in
+                async let asked: Void = service.answer { _ in Array("HTTP/1.1 204 No Content\r\n\r\n".utf8) }
+                let client = try RawClient(port: proxy.port)
+                let body = String(repeating: "x", count: 199_999)
+                let answer = try await client.exchange(
+                    "POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n\(body)")
+                #expect(answer.status == 204)
+                await client.close()
+                try await asked
+            }
+        }
+    }
+
     @Test func `a process that hangs costs a client less than half a minute`() async throws {
         // It accepts no connection, as a stopped process.
         let hanging = try ScriptedServer()
