@@ -56,6 +56,19 @@ public actor FunctionHostPool: LoopActor, Service {
         @ExactText var function: String
     }
 
+    /// On whose behalf functions run.
+    private struct Caller: Hashable {
+        @ExactText var share: String
+        let member: ExactText?
+    }
+
+    private struct Waiter {
+        let number: Int
+        let app: ExactText
+        let caller: Caller
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
     public nonisolated let loop: EventLoop
     private let configuration: Configuration
     private let logger: Logger
@@ -65,9 +78,11 @@ public actor FunctionHostPool: LoopActor, Service {
     private let ownHosts: FairGate<String>
     /// The one that was idle for the longest time is first.
     private var hosts: [FunctionHost] = []
-    /// Calls that wait for a host, in their order.
-    private var waiters: [(number: Int, app: ExactText, continuation: CheckedContinuation<Void, any Error>)] = []
+    /// Calls that wait for a host.
+    private var waiters: [Waiter] = []
     private var lastWaiter = 0
+    /// How many calls each caller has that run or wait for a host.
+    private var callers: [Caller: Int] = [:]
     /// The functions whose calls get hosts of their own, until when.
     private var apart: [FunctionKey: ContinuousClock.Instant] = [:]
 
@@ -115,25 +130,26 @@ public actor FunctionHostPool: LoopActor, Service {
     /// Checks whether a source is valid JavaScript, without running it. Returns `nil` when it is.
     public func check(_ source: FunctionBundle.Source) async throws -> FunctionFailure? {
         let bundle = FunctionBundle(app: "", version: 0, functions: [])
-        return try await withOwnHost(bundle.app, nil, bundle) { await $0.check(source) }
+        return try await withOwnHost(Caller(share: bundle.app, member: nil), bundle) { await $0.check(source) }
     }
 
     private func perform(_ invocation: FunctionInvocation) async throws -> Value {
         let key = FunctionKey(app: invocation.bundle.app, function: invocation.call.function)
-        var isApart = invocation.needsOwnHost || isApart(key)
+        let caller = Caller(share: invocation.share, member: invocation.member)
+        callers[caller, default: 0] += 1
+        defer { callers[caller] = callers[caller].flatMap { $0 > 1 ? $0 - 1 : nil } }
+        var isAlone = invocation.needsOwnHost
         var repeats = 0
         while true {
             do {
-                if isApart {
-                    return try await withOwnHost(invocation.share, invocation.member, invocation.bundle) {
-                        try await $0.call(invocation)
-                    }
+                if isAlone || isApart(key) {
+                    return try await withOwnHost(caller, invocation.bundle) { try await $0.call(invocation) }
                 }
-                let host = try await host(for: invocation.bundle, isAlone: false)
+                let host = try await host(for: invocation.bundle, caller, sharing: key)
                 defer { giveBack(host) }
                 return try await host.call(invocation)
             } catch let displaced as FunctionHost.Displaced {
-                isApart = isApart || displaced.needsOwnHost
+                isAlone = isAlone || displaced.needsOwnHost
                 repeats += displaced.isLost ? 1 : 0
                 guard repeats <= Self.maximumRepeats else {
                     throw FunctionFailure(
@@ -145,11 +161,10 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     private func withOwnHost<Result: Sendable>(
-        _ share: String, _ member: ExactText?, _ bundle: FunctionBundle,
-        _ body: (FunctionHost) async throws -> Result
+        _ caller: Caller, _ bundle: FunctionBundle, _ body: (FunctionHost) async throws -> Result
     ) async throws -> Result {
-        try await enter(ownHosts, share, member) {
-            let host = try await host(for: bundle, isAlone: true)
+        try await enter(ownHosts, caller.share, caller.member) {
+            let host = try await host(for: bundle, caller)
             defer { giveBack(host) }
             return try await body(host)
         }
@@ -191,8 +206,12 @@ public actor FunctionHostPool: LoopActor, Service {
     // MARK: Hosts
 
     /// A host with a place for a call, which the caller must give back. Waits until there is one.
-    private func host(for bundle: FunctionBundle, isAlone: Bool) async throws -> FunctionHost {
-        let app = ExactText(bundle.app)
+    /// - Parameter function: the function that is called, if it shares the host; `nil` for a host that the call has for itself.
+    /// - Throws: `FunctionHost.Displaced` when the function was set apart meanwhile.
+    private func host(
+        for bundle: FunctionBundle, _ caller: Caller, sharing function: FunctionKey? = nil
+    ) async throws -> FunctionHost {
+        let isAlone = function == nil
         while true {
             guard !gate.isClosed else { throw CancellationError() }
             if let host = try choose(bundle, isAlone: isAlone) {
@@ -201,7 +220,8 @@ public actor FunctionHostPool: LoopActor, Service {
                 return host
             }
             makeWay(for: bundle, isAlone: isAlone)
-            try await waitForChange(app)
+            try await waitForChange(ExactText(bundle.app), caller)
+            if let function, isApart(function) { throw FunctionHost.Displaced(needsOwnHost: true) }
         }
     }
 
@@ -342,13 +362,13 @@ public actor FunctionHostPool: LoopActor, Service {
 
     // MARK: Waiting for a host
 
-    private func waitForChange(_ app: ExactText) async throws {
+    private func waitForChange(_ app: ExactText, _ caller: Caller) async throws {
         lastWaiter += 1
         let number = lastWaiter
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-                waiters.append((number, app, continuation))
+                waiters.append(Waiter(number: number, app: app, caller: caller, continuation: continuation))
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.stopWaiting(number) } }
@@ -360,11 +380,13 @@ public actor FunctionHostPool: LoopActor, Service {
         waiters.remove(at: index).continuation.resume(throwing: CancellationError())
     }
 
-    /// Lets those that wait for a host look again.
+    /// Lets those that wait for a host look again. Those whose callers have the fewest calls are first: a host that has been in the middle of
+    /// a long step takes up what comes first, and nothing else until the end of its next step.
     private func wake() {
-        let woken = waiters
+        let woken = waiters.map { (calls: callers[$0.caller] ?? 0, waiter: $0) }
+            .sorted { ($0.calls, $0.waiter.number) < ($1.calls, $1.waiter.number) }
         waiters = []
-        for waiter in woken { waiter.continuation.resume() }
+        for (_, waiter) in woken { waiter.continuation.resume() }
     }
 
     private func stop() async {

@@ -199,6 +199,28 @@ import Testing
         }
     }
 
+    /// Half a second isn't so long that a function runs apart, and too long for others to wait behind it more than once or twice.
+    @Test func `one user's calls with long steps leave the others of the app their turns`() async throws {
+        let source = "exports = n => { const end = Date.now() + n; while (Date.now() < end) {} return n };"
+        try await PoolFixture.with(hosts: 4) { fixture in
+            _ = try await fixture.run(source, [.int32(0)])
+            let flood = Task {
+                await run(0..<60) { _ in try await fixture.run(source, [.int32(500)], user: "mallory") }
+            }
+            // The flood has begun by then, and lasts for many seconds; a call that said so wouldn't start again elsewhere.
+            try await Task.sleep(for: .seconds(1))
+            var times: [Duration] = []
+            for _ in 0..<8 {
+                let start = ContinuousClock.now
+                _ = try await fixture.run(source, [.int32(0)], function: "g", user: "mia")
+                times.append(ContinuousClock.now - start)
+            }
+            #expect(try #require(times.max()) < .milliseconds(2500), "\(times.sorted())")
+            flood.cancel()
+            _ = await flood.value
+        }
+    }
+
     @Test func `after the end of a call none of its effects is carried out`() async throws {
         let writing = """
             exports = async () => {
