@@ -42,7 +42,7 @@ struct WatchRoute: Sendable {
         }
         let place = try await open(
             Watch(
-                claims, version: app.version, wanted: wanted,
+                claims, network: request.remoteAddress.network, version: app.version, wanted: wanted,
                 queue: WatchQueue(changes: WatchLimits.changes, bytes: limits.window)))
         let stream = WatchStream(place: place, sealer: sealer) {
             [apps, functions, clock, filtering = watches.filtering] in

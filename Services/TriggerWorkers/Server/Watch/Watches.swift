@@ -10,6 +10,8 @@ final class Watches: Sendable {
     private struct Counts {
         /// The number of streams of each user.
         var users: [ExactText: Int] = [:]
+        /// The number of streams of each network.
+        var networks: [UInt64: Int] = [:]
         var total = 0
     }
 
@@ -41,17 +43,25 @@ final class Watches: Sendable {
 
     // MARK: Opening and closing
 
+    /// Who has many accounts has few addresses: a network gets one more stream only while more are free in the app than it has, as with
+    /// ``FairShares``.
     /// - Throws: `HTTPError` 429 `TooManyRequests` beyond a limit, 503 `ServiceUnavailable` when the process stops.
     func add(_ watch: Watch) throws(HTTPError) {
         let (app, user) = (ExactText(watch.claims.app), ExactText(watch.claims.user))
         let refusal: HTTPError? = state.withLock { state in
             if state.isStopping { return HTTPError(503, code: "ServiceUnavailable", "the server is stopping") }
             let present = state.counts[app]
-            let isFull =
-                present?.users[user] ?? 0 >= limits.perUser
-                ? "this user has"
-                : present?.total ?? 0 >= limits.perApp
-                    ? "the app's users have" : state.total >= limits.total ? "the server has" : nil
+            let (total, ofNetwork) = (present?.total ?? 0, present?.networks[watch.network] ?? 0)
+            let isFull: String? =
+                if present?.users[user] ?? 0 >= limits.perUser {
+                    "this user has"
+                } else if total >= limits.perApp {
+                    "the app's users have"
+                } else if ofNetwork >= limits.perApp - total {
+                    "the app's users at this address have"
+                } else {
+                    state.total >= limits.total ? "the server has" : nil
+                }
             if let isFull {
                 return HTTPError(
                     429, code: "TooManyRequests", "\(isFull) too many streams of changes open",
@@ -60,6 +70,7 @@ final class Watches: Sendable {
             state.total += 1
             state.counts[app, default: Counts()].total += 1
             state.counts[app]?.users[user, default: 0] += 1
+            state.counts[app]?.networks[watch.network, default: 0] += 1
             state.index.insert(watch)
             return nil
         }
@@ -74,6 +85,7 @@ final class Watches: Sendable {
             guard var present = state.counts.removeValue(forKey: app) else { return }
             state.index.remove(watch)
             present.users[user] = present.users[user].flatMap { $0 > 1 ? $0 - 1 : nil }
+            present.networks[watch.network] = present.networks[watch.network].flatMap { $0 > 1 ? $0 - 1 : nil }
             present.total -= 1
             state.total -= 1
             if present.total > 0 { state.counts[app] = present }

@@ -197,7 +197,7 @@ import Testing
         let (fixture, token) = try await TriggersFixture.deployed(app)
         var values = fixture.values
         values["watch.resume-messages"] = "5"
-        values["watch.app-streams"] = "3"
+        values["watch.app-streams"] = "5"
         values["watch.streams"] = "4"
         let worker = try await StoppableWorker(values)
         let port = worker.port
@@ -213,7 +213,7 @@ import Testing
             // The ended stream counts for a while.
             clients.append(try await fixture.watchSoon(app, user: user, port: port))
         }
-        await #expect(throws: EventStreamError.self, "an app has three") {
+        await #expect(throws: EventStreamError.self, "an address has three of five") {
             try await fixture.watch("Note", of: app, token: token("dan"), port: port)
         }
         let other = TriggerApp(rules: Self.rules)
