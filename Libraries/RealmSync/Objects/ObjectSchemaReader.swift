@@ -132,7 +132,7 @@ private struct ObjectSchemaReader {
                 items, isNullable: Self.allowsNull(items), owner: owner, field: field, at: place.elements, depth: depth)
             element?.collection = node["uniqueItems"]?.boolValue == true ? .set : .list
             return element
-        case "object" where node["properties"] == nil:
+        case "object" where Self.isDictionary(node):
             let values = node["additionalProperties"]?.documentValue
             var element = element(
                 values ?? Document(), isNullable: values.map(Self.allowsNull) ?? true, owner: owner, field: field,
@@ -142,6 +142,12 @@ private struct ObjectSchemaReader {
         default:
             return element(node, isNullable: isNullable, owner: owner, field: field, at: place, depth: depth)
         }
+    }
+
+    /// Whether an object has values of its writers' own names only.
+    private static func isDictionary(_ node: Document) -> Bool {
+        guard let properties = node["properties"]?.documentValue else { return true }
+        return properties.fields.isEmpty && node["additionalProperties"]?.documentValue != nil
     }
 
     /// A single value, or an element of a collection.
@@ -162,7 +168,7 @@ private struct ObjectSchemaReader {
         }
         let name = Self.typeName(node)
         if name == "object" {
-            guard node["properties"] != nil else { return .mixed }
+            if Self.isDictionary(node) { return .mixed }
             let title = node["title"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } ?? "\(owner)_\(field)"
             let type = embedded(node, title, at: place, depth: depth)
             return type.map { .init(type: .link, isNullable: isNullable, target: $0) }

@@ -69,7 +69,7 @@ package struct UploadPlan: Sendable {
             file.uploaded = entries[last].version
             entries[last].acknowledges = merge.upload.scanned
         }
-        undoRefused(at: now)
+        try undoRefused(at: now)
         setPartitionKeys(of: keys, at: now)
         for (changeset, key) in merge.additions where refusedKeys.isDisjoint(with: key) {
             addAgain(changeset, at: now)
@@ -205,9 +205,20 @@ package struct UploadPlan: Sendable {
         entries.append(HistoryEntry(changeset, version: nextVersion, time: time, audience: audience))
     }
 
+    /// The most bytes, about, of objects that are sent to a client in one changeset because its writes of them are refused: as many as it may
+    /// upload in one. A few bytes erase objects of any size.
+    private static let undoingLimit = 16 << 20
+
     /// Appends what brings the client's objects back to what they are.
-    private mutating func undoRefused(at time: Int64) {
+    private mutating func undoRefused(at time: Int64) throws(RealmRefusal) {
         if refusedKeys.isEmpty { return }
+        let bytes = refusedKeys.reduce(0) { $0 + (truth.objects[$1]?.memory ?? 0) }
+        guard bytes <= Self.undoingLimit else {
+            throw .reset(
+                .divergingHistories,
+                "writes were refused, and the objects that would have to be sent again have more than \(Self.undoingLimit >> 20) MiB"
+            )
+        }
         let version = nextVersion
         var client = seen
         let changeset = client.change(refusedKeys.map { ($0, truth.objects[$0]) })

@@ -229,6 +229,35 @@ import Testing
         #expect(ann.objects.objects.isEmpty)
     }
 
+    /// A few bytes erase objects of any size, and to undo that takes as many bytes as they have.
+    @Test func `refused writes of more than an upload's size aren't undone: the client begins anew`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let keys = (0..<9).map { key("\(partition.text)/\($0)") }
+        for key in keys {
+            var large = message(String(repeating: "x", count: 2 << 20), in: partition)
+            large["_id"] = key.id.value
+            _ = try await messages(fixture).insertOne(large)
+        }
+        let ann = RealmClient("ann", in: partition, of: fixture)
+        try await ann.open()
+        var objects = ann.objects
+        try ann.apply(objects.change(keys.map { ($0, nil) }))
+        ann.sendPending()
+        var answer = try await ann.next()
+        while answer.name == "download" {
+            _ = try ann.edit { try $0.take(answer) }
+            answer = try await ann.next()
+        }
+        #expect(answer.name == "json_error" && answer.json["action"] == "ClientReset")
+        #expect(answer.json["message"]?.stringValue?.contains("16 MiB") == true)
+        let undone = try await fixture.postgres.query(
+            "select from partita.realm_history where partition = $1 and audience is not null", [.text(partition.text)])
+        #expect(undone.isEmpty)
+        #expect(try await messages(fixture).countDocuments(["partition": .string(text(partition))]) == 9)
+    }
+
     @Test func `a write that isn't allowed is undone, and the session goes on`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition(), id = partition.text + "/a"

@@ -80,7 +80,7 @@ extension Mutant {
             omits: "for key in keys { if let change = merge.planned.objects[key] { stored[key] = change.object } }"),
         Mutant(
             "realm-assumption-not-proven", of: realm, plannedUploads, "objects[$0]?.object != nil", becomes: "true"),
-        Mutant("realm-refused-not-undone", of: realm, uploadPlan, omits: "undoRefused(at: now)"),
+        Mutant("realm-refused-not-undone", of: realm, uploadPlan, omits: "try undoRefused(at: now)"),
         Mutant(
             "realm-refused-sent-to-others", of: realm, uploadPlan, "refusal != nil",
             in: "keys.isEmpty || refusal != nil ? []", becomes: "false"),

@@ -47,6 +47,20 @@ struct ObjectSchemaReaderTests {
         #expect(schema.classes["A"]?.properties["b"]?.target == "A")
     }
 
+    @Test func `an object without properties of its own is a dictionary`() throws {
+        let schema = ObjectSchema.reading([
+            try Self.collection(
+                """
+                {"title": "A", "required": ["_id"], "properties": {"_id": {"bsonType": "string"},
+                    "a": {"bsonType": "object", "properties": {}, "additionalProperties": {"bsonType": "string"}},
+                    "b": {"bsonType": "object"}, "c": {"bsonType": "object", "properties": {}}}}
+                """)
+        ]).schema
+        let properties = try #require(schema.classes["A"]?.properties)
+        #expect(properties["a"]?.collection == .dictionary && properties["a"]?.type == .string)
+        #expect(properties["b"]?.collection == .dictionary && properties["c"]?.collection == .single)
+    }
+
     @Test func `what the SDKs have no place for is named`() throws {
         let (schema, unfit) = ObjectSchema.reading([
             try Self.collection(#"{"title": "NoId", "properties": {"a": {"bsonType": "string"}}}"#),

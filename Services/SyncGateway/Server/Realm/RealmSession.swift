@@ -73,7 +73,11 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
                 claims: RuleUser(claims).claims)
             guard machine.isBinding else { return }
             guard let grant else { throw RealmRefusal.busy }
-            if self.grant.take(version: grant.version, expires: grant.expires) { changed(to: grant) }
+            if self.grant.take(
+                version: grant.version, expires: grant.expires, isForEveryone: grant.isForEveryone)
+            {
+                changed(to: grant)
+            }
             guard machine.isBinding, let history else { return }
             _ = try await history.catchUp()
             let file = bind.needsIdent ? try await history.tables.makeFile(of: claims.user, in: key) : nil
@@ -86,10 +90,15 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     // MARK: The grant
 
     private func heard(_ grant: Grant) {
-        guard !machine.isOver,
-            self.grant.hear(Access(grant.access), version: grant.version, expires: grant.expires)
-        else { return }
-        changed(to: grant)
+        guard !machine.isOver else { return }
+        let effect = self.grant.hear(
+            Access(grant.access), version: grant.version, expires: grant.expires, isForEveryone: grant.isForEveryone)
+        switch effect {
+        case .none: break
+        case .replaced: changed(to: grant)
+        // The rules aren't the same for all users any more: the client asks again, and gets a grant, or a refusal, of its own.
+        case .lapsed: refuse("it is decided anew who may open the partition")
+        }
     }
 
     private func changed(to grant: Grant) {
@@ -258,7 +267,9 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             integration.failure = try await develop(classes, message)
         }
         connection.hub.grown(key, by: self)
-        connection.charge(integration.work)
+        // What leads to a reset may have read much, and the client may do it again.
+        let isReset = if case RealmRefusal.reset? = integration.failure { true } else { false }
+        connection.charge(isReset ? ContinuousClock.now - begin : integration.work)
         GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
         perform(machine.integrated(integration, failure: integration.failure.map(error), now))
     }
