@@ -43,7 +43,7 @@ enum ProcessMetrics {
         }
     }
 
-    private static func residentBytes() -> Double {
+    static func residentBytes() -> Double {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
             return .nan  // no /proc: not known
         }
@@ -52,7 +52,7 @@ enum ProcessMetrics {
         return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    private static func processorSeconds() -> Double {
+    static func processorSeconds() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

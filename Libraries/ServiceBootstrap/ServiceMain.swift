@@ -63,15 +63,20 @@ public struct ServiceMain: Sendable {
                 configuration, signals: [.sigterm, .sigint],
                 startAgain: { reason in
                     LoggingSystem.flush()
-                    FileHandle.standardError.write(Data("\(name): starts again: \(Self.oneLine(reason))\n".utf8))
+                    Self.report("\(name): starts again: \(Self.oneLine(reason))\n")
                     ProcessExit.now(StartFailure.Status.again.rawValue)
                 }, make: make)
             ProcessExit.now(0)
         } catch {
             LoggingSystem.flush()  // so that earlier log lines come first
-            FileHandle.standardError.write(Data("\(name): \(Self.oneLine(error.message))\n".utf8))
+            Self.report("\(name): \(Self.oneLine(error.message))\n")
             ProcessExit.now(error.status.rawValue)
         }
+    }
+
+    /// Writes to standard error. If that can't be written to, the exit status still tells what happened; `FileHandle` would crash.
+    private static func report(_ text: String) {
+        _ = Array(text.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
     /// Runs the service with a configuration, for tests and for programs that run services within themselves.
@@ -120,7 +125,7 @@ public struct ServiceMain: Sendable {
             listening(server.port)
             // The server is last, so that it stops accepting requests before the others end.
             let group = ServiceGroup(
-                services: [ReadinessLog(context.readiness, logger: logger)] + services + [server],
+                services: [ReadinessLog(context.readiness, logger: logger), MemoryRelease()] + services + [server],
                 gracefulShutdownSignals: signals,
                 maximumGracefulShutdownDuration: settings.shutdownTimeout, maximumCancellationDuration: .seconds(5),
                 logger: logger)

@@ -43,6 +43,13 @@ extension EndToEnd {
             #expect(!run.output.contains("HID") && !run.output.contains("DEN"), "\(run.output)")
         }
 
+        @Test func `a service that can't write to standard error ends with the status of its failure`() async throws {
+            let service = CurrentEnvironment.sibling("auth")
+            let run = try await CapturedRun.run(
+                "sh", ["-c", "exec '\(service)' 2>/dev/full"], environment: ["PARTITA_HTTP_PORT": "70000"])
+            #expect(run.status == .exited(78), "\(run.status)")
+        }
+
         @Test func `a second system on the same data or ports reports that and leaves the first alone`() async throws {
             let system = try await RunningSystem.shared()
             let processes = try system.processes
