@@ -95,7 +95,7 @@ extension AppDeployments {
         }
         let before = try await registry.history(of: app).first { $0.number < current }?.number
         guard let number = number ?? before else {
-            throw DeploymentError(.appUnknown, "\(app) has no version before \(current)")
+            throw DeploymentError(.versionUnknown, "\(app) has no version before \(current)")
         }
         return (number, try await inspect(try await registry.version(number, of: app).files))
     }

@@ -22,6 +22,8 @@ public struct DeploymentError: Error, Hashable, Sendable, CustomStringConvertibl
         case indexFailed = "index-failed"
         /// No app of that id is deployed, or was ever.
         case appUnknown = "app-unknown"
+        /// The app has no version before the present one.
+        case versionUnknown = "version-unknown"
         /// The app has no trigger of that name.
         case triggerUnknown = "trigger-unknown"
         /// The trigger is paused already, or isn't paused.

@@ -53,7 +53,9 @@ enum Main {
         }
         if first == "__complete" { return Output.line(Help.completions(commands, words: Array(words.dropFirst()))) }
         guard let command = find(words) else {
-            throw unknown(words)
+            let group = members(of: first)
+            guard words.count == 2, ["--help", "-h"].contains(words[1]), !group.isEmpty else { throw unknown(words) }
+            return Output.line(Help.overview(group))
         }
         let rest = Array(words.dropFirst(command.name.split(separator: " ").count))
         if rest.contains("--help") || rest.contains("-h") { return Output.line(Help.page(command)) }
@@ -62,10 +64,15 @@ enum Main {
 
     private static func unknown(_ words: [String]) -> UsageError {
         let names = commands.filter { !$0.isHidden }.map(\.name)
-        let longer = names.filter { $0.hasPrefix(words[0] + " ") }
+        let longer = members(of: words[0]).map(\.name)
         guard longer.isEmpty else { return UsageError("there are: \(longer.joined(separator: ", "))") }
         return UsageError(
             "no command \(words[0])\(Suggestion.text(for: words[0], among: names))\n`partita help` lists them")
+    }
+
+    /// The commands whose names begin with a word, such as those of `app`.
+    private static func members(of group: String) -> [Command] {
+        commands.filter { !$0.isHidden && $0.name.hasPrefix(group + " ") }
     }
 
     private static func find(_ words: [String]) -> Command? {

@@ -6,7 +6,10 @@ import DocumentStore
 enum IndexCommands {
     private static let options: [Command.Option] =
         [
-            Command.appOption, .init("database", value: "NAME", "the database (default: the app's synced one)"),
+            Command.appOption,
+            .init(
+                "database", value: "NAME",
+                "the database (default: that of DATABASE.COLLECTION, or the app's synced one)"),
         ] + AdminSession.options
 
     static let list = Command(
@@ -38,12 +41,19 @@ enum IndexCommands {
         options: options
     ) { arguments in _ = try await run(.dropIndex, arguments) }
 
+    /// The collection, and its database if that is named: by `--database`, or as other commands do, by `DATABASE.COLLECTION`.
+    private static func place(_ arguments: Arguments) throws -> (database: String?, collection: String) {
+        let name = try arguments.required("COLLECTION")
+        if let database = arguments.value("database") { return (database, name) }
+        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+        return parts.count == 2 ? (parts[0], parts[1]) : (nil, name)
+    }
+
     private static func run(
         _ action: AdminAction, _ arguments: Arguments, _ specification: Document? = nil
     ) async throws -> Document {
-        let query: KeyValuePairs<String, String?> = [
-            "collection": try arguments.required("COLLECTION"), "database": arguments.value("database"),
-        ]
+        let (database, collection) = try place(arguments)
+        let query: KeyValuePairs<String, String?> = ["collection": collection, "database": database]
         let index = action == .dropIndex ? try arguments.required("NAME") : ""
         return try await AdminSession.run(arguments) { session in
             try await session.document(

@@ -48,8 +48,10 @@ enum BenchCommand {
         let run = try await BenchRun(
             plan, access: access,
             transports: (0..<2).map { LoopSyncTransport(loop: EventLoop(name: "devices-\($0)")) })
-        try await run.play()
+        let signals = StopSignals()
+        try await run.play(until: signals)
         try await app.close()
+        if signals.isRaised { throw Interrupted() }
         let (rows, trouble) = run.times.report()
         let isJSON = arguments.has("json")
         for (document, text) in rows where !isJSON || !document.fields.isEmpty {

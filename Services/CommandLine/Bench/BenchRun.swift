@@ -12,6 +12,8 @@ struct BenchRun: Sendable {
     private static let connecting = 8
     /// How long nothing may come before the run counts as over.
     private static let patience = Duration.seconds(30)
+    /// How soon a signal is noticed.
+    private static let attention = Duration.milliseconds(100)
     /// The documents that one changeset deletes.
     private static let deletion = 100
 
@@ -53,14 +55,14 @@ struct BenchRun: Sendable {
         }
     }
 
-    /// Writes, waits for what comes of it, deletes the documents again, and closes the connections.
-    func play() async throws {
+    /// Writes, waits for what comes of it, deletes the documents again, and closes the connections. A signal ends the writing and the waiting.
+    func play(until signals: StopSignals) async throws {
         let devices = writers + readers
         try await withThrowingTaskGroup(of: Void.self) { group in
             for device in devices { group.addTask { await device.listen() } }
             group.addTask { try await ping(devices) }
             let result: Result<Void, any Error>
-            do { result = .success(try await write()) } catch { result = .failure(error) }
+            do { result = .success(try await write(until: signals)) } catch { result = .failure(error) }
             group.cancelAll()
             for device in devices { device.close() }
             while let ended = await group.nextResult() {
@@ -70,19 +72,24 @@ struct BenchRun: Sendable {
         }
     }
 
-    private func write() async throws {
+    private func write(until signals: StopSignals) async throws {
         let begin = ContinuousClock.now + .milliseconds(100)
         times.begin(begin)
-        for number in 0..<plan.writes {
-            let due = begin + plan.due(number)
+        var written = 0
+        while written < plan.writes {
             // The load is open: a write has its time, whatever became of those before it.
-            if due > .now { try await Task.sleep(until: due, tolerance: .zero, clock: .continuous) }
-            writers[number % writers.count].write(number)
+            let due = begin + plan.due(written)
+            while due > .now, !signals.isRaised {
+                try await Task.sleep(until: min(due, .now + Self.attention), tolerance: .zero, clock: .continuous)
+            }
+            if signals.isRaised { break }
+            writers[written % writers.count].write(written)
+            written += 1
         }
-        try await wait { times.progress.isComplete }
+        try await wait { times.progress.isComplete || signals.isRaised }
         if plan.keeps { return }
         for (place, device) in writers.enumerated() {
-            let own = Array(stride(from: place, to: plan.writes, by: writers.count))
+            let own = Array(stride(from: place, to: written, by: writers.count))
             for first in stride(from: 0, to: own.count, by: Self.deletion) {
                 device.delete(own[first..<min(own.count, first + Self.deletion)])
             }

@@ -1,6 +1,7 @@
 import ChildProcesses
 import DocumentModel
 import Foundation
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -43,6 +44,29 @@ extension EndToEnd {
                 #"select count(*) from "rchat/RChat"."ChatMessage" where partition = $1"#, [.text("s:" + name)])
             let count: Int64? = try left.first?.decode(0)
             #expect(count == 0)
+            try await ada.close()
+        }
+
+        @Test func `a signal ends it, and no document is left`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("bench", on: system)
+            let name = "user=\(ada.session.userId)"
+            let count = {
+                let rows = try await system.query(
+                    #"select count(*) from "rchat/RChat"."ChatMessage" where partition = $1"#, [.text("s:" + name)])
+                return try rows.first?.decode(0, as: Int64.self)
+            }
+            let bench = try ChildProcess.spawn(
+                CurrentEnvironment.sibling("partita"),
+                [
+                    "bench", name, "--app", "rchat", "--data", system.directory, "--user", ada.email, "--password",
+                    TestDevice.password, "--collection", "ChatMessage", "--document", Self.message, "--rate", "40",
+                    "--seconds", "300",
+                ], output: .file(system.directory + "/logs/bench.log"))
+            try await eventually("it writes", within: .seconds(60)) { try await count() ?? 0 > 20 }
+            bench.signal(SIGINT)
+            #expect(await bench.wait() == .exited(130))
+            #expect(try await count() == 0)
             try await ada.close()
         }
 

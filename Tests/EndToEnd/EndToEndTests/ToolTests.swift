@@ -45,6 +45,13 @@ import Testing
         }
     }
 
+    @Test func `a word that several commands begin with has a page`() async throws {
+        let page = try await CapturedRun.run(CurrentEnvironment.sibling("partita"), ["app", "--help"])
+        #expect(page.status.isSuccess && page.output.contains("app deploy") && !page.output.contains("index list"))
+        let alone = try await CapturedRun.run(CurrentEnvironment.sibling("partita"), ["app"])
+        #expect(alone.status == .exited(64) && alone.output.contains("there are: app "), "\(alone.output)")
+    }
+
     @Test func `with several apps a command must name one`() async throws {
         let system = try await RunningSystem.shared()
         let data = ["--data", system.directory]

@@ -7,6 +7,16 @@ import Testing
 
 /// What is kept of deployments, and going back to it.
 struct AppVersionsTests {
+    @Test func `an app with one version has none to go back to`() async throws {
+        try await DeploymentWorld.with { world in
+            _ = try await world.deployments.deploy(DeploymentWorld.files())
+            let error = try await #require(throws: DeploymentError.self) {
+                _ = try await world.deployments.rollBack("life", to: nil)
+            }
+            #expect(error.code == .versionUnknown && error.message.contains("no version before 1"), "\(error)")
+        }
+    }
+
     @Test func `a rollback chooses its version when it has its turn`() async throws {
         try await DeploymentWorld.with { world in
             @Sendable func files(_ number: Int) -> AppFiles {

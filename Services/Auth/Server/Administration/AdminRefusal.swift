@@ -49,7 +49,7 @@ enum AdminRefusal {
                 409
             case .lockLost: 503
             case .sourceUnreadable, .indexInvalid: 400
-            case .appUnknown, .triggerUnknown, .subjectUnknown, .deadLetterUnknown: 404
+            case .appUnknown, .versionUnknown, .triggerUnknown, .subjectUnknown, .deadLetterUnknown: 404
             }
         // The interface has a name for it already.
         let code = error.code == .appUnknown ? AuthError.Code.appNotFound.rawValue : error.code.rawValue
