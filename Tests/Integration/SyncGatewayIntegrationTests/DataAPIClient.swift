@@ -28,7 +28,8 @@ struct DataAPIClient: Sendable {
     /// Calls an action; with Extended JSON in both directions by default.
     func post(
         _ action: String, _ body: String, contentType: String = "application/ejson",
-        accept: String? = "application/ejson", token: String? = nil, origin: String? = nil
+        accept: String? = "application/ejson", token: String? = nil, origin: String? = nil,
+        credentials: [String: String]? = nil
     ) async throws -> Answer {
         guard
             let url = URL(string: "http://127.0.0.1:\(fixture.port)/app/\(app)/endpoint/data/v1/action/\(action)")
@@ -36,9 +37,8 @@ struct DataAPIClient: Sendable {
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
         request.httpBody = Data(body.utf8)
-        request.setValue(
-            "Bearer \(try token ?? fixture.token(user, app: app, session: session))",
-            forHTTPHeaderField: "Authorization")
+        let own = ["Authorization": "Bearer \(try token ?? fixture.token(user, app: app, session: session))"]
+        for (name, value) in credentials ?? own { request.setValue(value, forHTTPHeaderField: name) }
         request.setValue(contentType, forHTTPHeaderField: "Content-Type")
         if let origin { request.setValue(origin, forHTTPHeaderField: "Origin") }
         if let accept { request.setValue(accept, forHTTPHeaderField: "Accept") }

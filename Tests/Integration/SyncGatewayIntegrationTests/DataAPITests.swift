@@ -123,6 +123,14 @@ import Testing
         #expect(try await ann.call("find", "Own").body["documents"]?.arrayCount == 1)
     }
 
+    @Test func `credentials in headers, as on Atlas, are refused by name`() async throws {
+        let client = try await client()
+        for (name, value) in ["apiKey": "k", "email": "ann@example.com", "jwtTokenString": "e.e.e"] {
+            let answer = try await client.post("find", "{}", credentials: [name: value])
+            #expect(answer.status == 401 && answer.code == "InvalidSession" && answer.text.contains(name))
+        }
+    }
+
     @Test func `a request that can't be answered has a code`() async throws {
         let client = try await client()
         let place = #""dataSource": "mongodb-atlas", "database": "Test", "collection": "Bad""#

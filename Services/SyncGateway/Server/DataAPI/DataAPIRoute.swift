@@ -13,6 +13,8 @@ struct DataAPIRoute: Sendable {
     static let template = "/app/:app/endpoint/data/v1/action/:action"
     /// The largest request body in bytes, as in Atlas.
     static let bodyLimit = 18 << 20
+    /// The headers by which callers of Atlas' data API sign in with each request.
+    private static let credentials = ["apiKey", "email", "jwtTokenString"]
 
     let apps: AppDirectory
     let access: AccessCheck
@@ -37,6 +39,14 @@ struct DataAPIRoute: Sendable {
         let name = try request.parameters.require("action")
         guard let action = DataAPIAction(rawValue: name) else {
             throw HTTPError(404, code: "NotFound", "the data API has no action \(name)")
+        }
+        if request.headers["authorization"] == nil,
+            let header = Self.credentials.first(where: { request.headers[$0.lowercased()] != nil })
+        {
+            throw HTTPError(
+                401, code: "InvalidSession",
+                "the header \(header) isn't taken here: sign in first, and send Authorization: Bearer … with the access token"
+            )
         }
         let caller = try request.caller(of: id, access: access)
         let isExtended = request.acceptsExtendedJSON(default: settings.returnsExtendedJSON)
