@@ -7,7 +7,7 @@ enum Registry {
         webSocketIdleBytes,
         commitToAck, commitToDevice, ackedWrites, tenWriters, sharedWrites, fanOut,
         quietConversation, busyConversation, manyConversations,
-        firstSync, largeFirstSync, resumes,
+        firstSync, largeFirstSync, resumes, firstAnswers,
         realmAckedWrites, realmOneWriter, realmTenWriters, realmSharedWrites, realmFanOut, realmSmallFanOut,
         realmBootstrap, realmSmallBootstrap, realmTransform, realmTransformOfTen,
         functionCalls, functionsWaiting, triggerEvents, triggerWrites, triggerEventsInOrder, watchFanOut, watchResumes,

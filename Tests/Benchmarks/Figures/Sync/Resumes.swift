@@ -36,7 +36,7 @@ let resumes = Benchmark(Figure("sync.resumes", .perSecond, goal: .ratio(atLeast:
         defer { for device in devices { device.socket.close() } }
         return try await bench.compare {
             try await Stopwatch.rate(partitions.count) {
-                try await Blocking.run { try devices.openAgain(partitions, at: Revision(epoch: 1, number: 1)) }
+                try await Blocking.run { try devices.open(partitions, at: Revision(epoch: 1, number: 1)) }
             }
         } reference: {
             try await Stopwatch.rate(partitions.count) {
@@ -55,7 +55,7 @@ let resumes = Benchmark(Figure("sync.resumes", .perSecond, goal: .ratio(atLeast:
 
 extension [BenchmarkDevice] {
     /// Each device opens its share of the partitions, and waits until it is live. Blocks.
-    fileprivate func openAgain(_ partitions: [Partition], at checkpoint: Revision) throws {
+    func open(_ partitions: [Partition], at checkpoint: Revision) throws {
         let share = partitions.count / count
         for (number, device) in enumerated() {
             for partition in partitions[number * share..<(number + 1) * share] {

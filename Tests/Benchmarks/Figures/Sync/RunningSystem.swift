@@ -73,12 +73,7 @@ struct RunningSystem: Sendable {
         }
         let authURL = "http://127.0.0.1:\(port)"
         let email = try await register(1, authURL)[0]
-        let answer = try await post(
-            signInURL(authURL), [["username": .string(email), "password": .string(password)]], status: 200)[0]
-        let session = try ExtendedJSON.parseDocument(answer.body)
-        guard let token = session["access_token"]?.stringValue, let user = session["user_id"]?.stringValue else {
-            throw BenchmarkError("no token: \(answer.text)")
-        }
+        let (token, user) = try await signIn(email, authURL)
         return RunningSystem(directory: directory, gatewayPort: port + 2, authURL: authURL, token: token, user: user)
     }
 
@@ -105,6 +100,20 @@ struct RunningSystem: Sendable {
         return emails
     }
 
+    /// Signs a registered user in.
+    /// - Returns: the access token.
+    func signIn(_ email: String) async throws -> String { try await Self.signIn(email, authURL).token }
+
+    private static func signIn(_ email: String, _ authURL: String) async throws -> (token: String, user: String) {
+        let answer = try await post(
+            signInURL(authURL), [["username": .string(email), "password": .string(password)]], status: 200)[0]
+        let session = try ExtendedJSON.parseDocument(answer.body)
+        guard let token = session["access_token"]?.stringValue, let user = session["user_id"]?.stringValue else {
+            throw BenchmarkError("no token: \(answer.text)")
+        }
+        return (token, user)
+    }
+
     /// Sends bodies one after the other.
     private static func post(_ url: String, _ bodies: [Document], status: Int) async throws -> [HTTPClient.Response] {
         let loop = EventLoop(name: "sign-up")
@@ -124,7 +133,10 @@ struct RunningSystem: Sendable {
     }
 
     /// Connects a device of the one user that the benchmarks have. Blocks.
-    func connect(_ device: String) throws -> BenchmarkDevice {
+    func connect(_ device: String) throws -> BenchmarkDevice { try connect(device, token: token) }
+
+    /// Connects a device of the user who has a token. Blocks.
+    func connect(_ device: String, token: String) throws -> BenchmarkDevice {
         try BenchmarkDevice(device, token: token, port: gatewayPort, app: Self.app)
     }
 
