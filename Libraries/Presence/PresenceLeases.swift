@@ -3,8 +3,8 @@ import Redis
 /// The devices that are online, as leases in Redis. All times are by Redis' clock, so that machines' clocks needn't agree.
 ///
 /// `presence:<app>/<user>/<device>` is a device's lease, with its TTL, and says whether its beginning is told;
-/// `presence:devices:<app>/<user>` the devices of a user that have one; `presence:version:<app>/<user>` counts the user's flips; `presence:deadlines` holds every lease's end. A user is online while
-/// any device is.
+/// `presence:devices:<app>/<user>` the devices of a user that have one; `presence:version:<app>/<user>` counts the user's flips, for a day after the last;
+/// `presence:deadlines` holds every lease's end. A user is online while any device is.
 ///
 /// Redis may lose all of this. A version is never below Redis' clock, so flips continue to count upwards; connected devices get a
 /// new lease at their next renewal; and `presence:mark` is missing, which shows that offline users may still be recorded as online.
