@@ -10,49 +10,20 @@ import Testing
 @testable import SyncGateway
 
 @Suite struct PresenceTests {
-    /// A device of `ann` that watches a user, with whom she shares a partition.
-    private func watcher(of user: String, _ fixture: GatewayFixture) async throws -> Device {
-        try await share(["ann", user], fixture)
-        let device = try await fixture.device("ann")
-        try await watch([user], device)
-        return device
-    }
-
-    /// Lets users read a partition of their own.
-    @discardableResult
-    private func share(_ users: [String], _ fixture: GatewayFixture) async throws -> Partition {
-        let partition = fixture.partition()
-        for user in users { try await fixture.grant(.read, to: user, in: partition) }
-        return partition
-    }
-
-    private func watch(_ users: [String], _ device: Device) async throws {
-        try await device.send(.presence(.init(state: "online", watch: users)))
-        // Users who come online after the pong are watched.
-        try await device.send(.ping)
-        guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
-    }
-
-    private func report(_ device: Device) async throws -> GatewayFrame.PresenceReport {
-        let frame = try await device.next()
-        guard case .presence(let report) = frame else { throw Device.Unexpected(what: "\(frame)") }
-        return report
-    }
-
     @Test func `a watcher is notified when the user comes, reports something and goes`() async throws {
         let fixture = try await GatewayFixture.shared()
         let bob = ObjectId().hexString
-        let ann = try await watcher(of: bob, fixture)
+        let ann = try await fixture.watcher(of: bob)
         let device = try await fixture.device(bob)
-        var heard = try await report(ann)
+        var heard = try await ann.presence()
         #expect(heard.user == bob && heard.state == "online" && heard.data == nil)
         // The default state isn't reported.
         try await device.send(.presence(.init(state: "online")))
         try await device.send(.presence(.init(state: "away", data: ["until": "five"])))
-        heard = try await report(ann)
+        heard = try await ann.presence()
         #expect(heard.user == bob && heard.state == "away" && heard.data == ["until": "five"])
         device.close()
-        heard = try await report(ann)
+        heard = try await ann.presence()
         #expect(heard.user == bob && heard.state == "offline")
         ann.close()
     }
@@ -60,14 +31,14 @@ import Testing
     @Test func `a watcher of other users hears no more of the previous ones`() async throws {
         let fixture = try await GatewayFixture.shared()
         let bob = ObjectId().hexString, cid = ObjectId().hexString, eve = ObjectId().hexString
-        let ann = try await watcher(of: bob, fixture), other = try await watcher(of: bob, fixture)
-        try await share(["ann", eve], fixture)
-        try await watch([cid, eve, eve], ann)
+        let ann = try await fixture.watcher(of: bob), other = try await fixture.watcher(of: bob)
+        try await fixture.share(["ann", eve])
+        try await ann.watch([cid, eve, eve])
         let device = try await fixture.device(bob)
         // By now both would have received Bob's changes.
-        #expect(try await report(other).user == bob)
+        #expect(try await other.presence().user == bob)
         let last = try await fixture.device(eve)
-        #expect(try await report(ann).user == eve)
+        #expect(try await ann.presence().user == eve)
         for device in [ann, other, device, last] { device.close() }
     }
 
@@ -76,36 +47,36 @@ import Testing
         let dan = ObjectId().hexString, bob = ObjectId().hexString, cid = ObjectId().hexString
         let eve = ObjectId().hexString, zoe = ObjectId().hexString
         // The helper's Ann shares a partition with each of them: what she has received, Dan would have received before the next.
-        let witness = try await watcher(of: bob, fixture)
-        try await share(["ann", eve], fixture)
-        try await watch([bob, eve], witness)
-        let shared = try await share([dan, eve], fixture)
-        try await share([dan, zoe], fixture)
+        let witness = try await fixture.watcher(of: bob)
+        try await fixture.share(["ann", eve])
+        try await witness.watch([bob, eve])
+        let shared = try await fixture.share([dan, eve])
+        try await fixture.share([dan, zoe])
         // A partition that Dan may not read, and one where his answer comes before everybody's.
-        let closed = try await share([bob], fixture)
+        let closed = try await fixture.share([bob])
         try await fixture.grant(.none, to: dan, in: closed)
-        let lapsed = try await share([bob], fixture)
+        let lapsed = try await fixture.share([bob])
         try await fixture.grant(.read, to: dan, in: lapsed, lifetime: .zero)
-        let open = try await share([cid], fixture)
+        let open = try await fixture.share([cid])
         try await fixture.grant(.read, to: "*", in: open)
         try await fixture.grant(.none, to: dan, in: open)
         let device = try await fixture.device(dan)
-        try await watch([bob, cid, eve, zoe], device)
+        try await device.watch([bob, cid, eve, zoe])
         let first = try await fixture.device(bob), second = try await fixture.device(cid)
-        #expect(try await report(witness).user == bob)
+        #expect(try await witness.presence().user == bob)
         let third = try await fixture.device(eve)
-        #expect(try await report(witness).user == eve)
-        #expect(try await report(device).user == eve)
+        #expect(try await witness.presence().user == eve)
+        #expect(try await device.presence().user == eve)
         // Dan has lost the partition; he hears of others, but not of Eve.
         try await fixture.grant(.none, to: dan, in: shared, version: 2, isFence: true)
         try await third.send(.presence(.init(state: "away")))
-        #expect(try await report(witness).state == "away")
+        #expect(try await witness.presence().state == "away")
         let fourth = try await fixture.device(zoe)
-        #expect(try await report(device).user == zoe)
+        #expect(try await device.presence().user == zoe)
         // Partitions that are shared later count, and one that is granted to all users is shared by all.
         try await fixture.grant(.read, to: dan, in: open, version: 2)
         try await second.send(.presence(.init(state: "busy")))
-        let heard = try await report(device)
+        let heard = try await device.presence()
         #expect(heard.user == cid && heard.state == "busy")
         for device in [witness, device, first, second, third, fourth] { device.close() }
     }
@@ -122,33 +93,11 @@ import Testing
         let device = try await eventually("the app is known", within: .seconds(30)) { () -> Device? in
             do { return try await fixture.device("dan", app: app) } catch is Device.Unexpected { return nil }
         }
-        try await watch(["bob"], device)
+        try await device.watch(["bob"])
         let other = try await fixture.device("bob", app: app)
-        #expect(try await report(device).user == "bob")
+        #expect(try await device.presence().user == "bob")
         device.close()
         other.close()
-    }
-
-    @Test func `a device without network is offline within the time of its lease and a second`() async throws {
-        let lease = Duration.seconds(2)
-        let fixture = try await GatewayFixture(presenceTTL: lease)
-        let bob = ObjectId().hexString
-        let ann = try await watcher(of: bob, fixture)
-        let device = try await fixture.device(bob)
-        #expect(try await report(ann).state == "online")
-        device.fallSilent()
-        let start = ContinuousClock.now
-        #expect(try await report(ann).state == "offline")
-        let time = ContinuousClock.now - start
-        #expect(time <= lease + .seconds(1), "\(time)")
-        // Networks stall for seconds: the connection stays for as long as a device may be silent.
-        device.recover()
-        #expect(try await report(ann).state == "online")
-        try await device.send(.ping)
-        guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
-        ann.close()
-        device.close()
-        fixture.stop()
     }
 
     @Test func `a device that leaves while leases are renewed has none left`() async throws {
