@@ -16,7 +16,7 @@ public enum EngineSettings {
         "postgres.password", isSecret: true, "The password, where the URL has none."
     ).optional
     static let postgresConnections = ConfigurationKey<Int>.int(
-        "postgres.connections", default: 8, range: 1...200, "Connections to Postgres.")
+        "postgres.connections", default: 8, range: 2...200, "Connections to Postgres.")
     static let redisURL = ConfigurationKey<String>.connection(
         "redis.url", schemes: ["redis", "rediss", "unix"],
         "Redis, `redis://[[user]:password@]host:port[/database]`; `rediss://` speaks TLS."
