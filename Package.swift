@@ -61,6 +61,7 @@ let clibraries: [Target] = [
     clibrary("Carchive", pkgConfig: "libarchive", apt: "libarchive-dev"),
     clibrary("Ccjose", apt: "libcjose-dev"),
     clibrary("Ccrypt", apt: "libcrypt-dev"),
+    clibrary("Cmalloc", apt: "libc6-dev"),
     clibrary("Ccrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     clibrary("Ccurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     clibrary("Chiredis", apt: "libhiredis-dev"),  // its .pc has a flag that SwiftPM warns about in every build
@@ -156,7 +157,7 @@ let libraries: [Target] = [
             "SyncEngine",
         ], embedding: ["Migrations"]),
     library("Presence", ["Redis", "Texts"], embedding: ["Scripts"]),
-    library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Texts"]),
+    library("ServiceBootstrap", ["Cmalloc", "EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Texts"]),
     library(
         "ServiceEngines",
         [
@@ -403,7 +404,7 @@ let testTargets: [Target] = [
             "EventLoop",
             "EventStream", "EventTopics",
             "Grants", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
-            "ServiceEngines", "SyncEngine", "TestSupport",
+            "ServiceEngines", "Simulation", "SyncEngine", "TestSupport",
         ]),
     tests(
         "Integration", "SyncGatewayIntegrationTests",
@@ -420,9 +421,11 @@ let testTargets: [Target] = [
     tests(
         "Integration", "TriggerWorkersIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
+            "AccessTokens", "AppDefinition", "AppDeployment", "AppRegistry", "ChangeStream", "ChildProcesses",
+            "DocumentModel",
             "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Kafka", "Lifecycle", "LocalEngines",
+            "Logging", "Metrics",
             "Postgres",
             "Presence", "Redis", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "TestSupport",
             "TriggerWorkers",
