@@ -12,24 +12,28 @@ package struct FenceTable: Sendable {
     /// Records that these grants were published: from now on gateways receive them, and later heartbeats follow them in the topic.
     /// A revocation that was replaced by a grant before it was published is dropped.
     package func published(_ grants: [Grant]) async throws {
-        for grant in grants where grant.access != .none && grant.version.number > 1 {
+        let replacing = grants.filter { $0.access != .none && $0.version.number > 1 }
+        if !replacing.isEmpty {
             try await client.execute(
                 """
-                delete from partita.fences
-                where app = $1 and partition = $2 and user_id = $3 and published_at is null and (epoch, version) < ($4, $5)
-                """, Self.versioned(grant))
+                delete from partita.fences f using \(PublishedGrants.rows)
+                where (f.app, f.partition, f.user_id) = (p.app, p.partition, p.user_id)
+                    and f.published_at is null and (f.epoch, f.version) < (p.epoch, p.version)
+                """, PublishedGrants.values(replacing))
         }
-        for grant in grants where grant.isFence {
-            try await client.execute(
-                """
-                update partita.fences set published_at = clock_timestamp(),
-                    gateways = coalesce((
-                        select array_agg(gateway) from partita.gateways
-                        where seen_at > clock_timestamp() - make_interval(secs => \(GatewayRegistry.memory.components.seconds))
-                    ), '{}')
-                where app = $1 and partition = $2 and user_id = $3 and published_at is null and (epoch, version) <= ($4, $5)
-                """, Self.versioned(grant))
-        }
+        let fences = grants.filter(\.isFence)
+        if fences.isEmpty { return }
+        try await client.execute(
+            """
+            update partita.fences f set published_at = clock_timestamp(),
+                gateways = coalesce((
+                    select array_agg(gateway) from partita.gateways
+                    where seen_at > clock_timestamp() - make_interval(secs => \(GatewayRegistry.memory.components.seconds))
+                ), '{}')
+            from \(PublishedGrants.rows)
+            where (f.app, f.partition, f.user_id) = (p.app, p.partition, p.user_id)
+                and f.published_at is null and (f.epoch, f.version) <= (p.epoch, p.version)
+            """, PublishedGrants.values(fences))
     }
 
     /// Records that a gateway has stopped serving a pair.
@@ -88,13 +92,5 @@ package struct FenceTable: Sendable {
                 .text(receipt.app), .text(receipt.partition.text), .text(receipt.user),
                 .int(Int64(receipt.version.epoch)), .int(receipt.version.number),
             ])
-    }
-
-    private static func pair(_ grant: Grant) -> [PostgresValue] {
-        [.text(grant.app), .text(grant.partition.text), .text(grant.user)]
-    }
-
-    private static func versioned(_ grant: Grant) -> [PostgresValue] {
-        pair(grant) + [.int(Int64(grant.version.epoch)), .int(grant.version.number)]
     }
 }

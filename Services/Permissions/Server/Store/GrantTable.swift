@@ -282,15 +282,11 @@ package struct GrantTable: Sendable {
         try await client.execute(
             """
             delete from partita.grant_outbox o using partita.grants g,
-                unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) p(app, partition, user_id, epoch, version)
+                \(PublishedGrants.rows)
             where o.app = p.app and o.partition = p.partition and o.user_id = p.user_id
                 and g.app = p.app and g.partition = p.partition and g.user_id = p.user_id
                 and g.epoch = p.epoch and g.version = p.version
-            """,
-            [
-                .textArray(grants.map(\.app)), .textArray(grants.map(\.partition.text)), .textArray(grants.map(\.user)),
-                .int8Array(grants.map { Int64($0.version.epoch) }), .int8Array(grants.map(\.version.number)),
-            ])
+            """, PublishedGrants.values(grants))
     }
 
     /// Puts a grant with access into the outbox again, since it may have been removed from the topic.
