@@ -50,6 +50,18 @@ struct ConnectionParameters: Sendable {
         return nil
     }
 
+    /// The files that the URL names; `system` stands for the system's authorities, and a key may be one of an engine of OpenSSL.
+    var files: [String] {
+        values.filter { keyword, value in
+            switch keyword {
+            case "sslrootcert": value != "system"
+            case "sslkey": !value.contains(":")
+            case "sslcert", "sslcrl": true
+            default: false
+            }
+        }.map(\.value)
+    }
+
     private static let sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
     /// Whether a text is a port: each of several hosts has its own; an empty one is libpq's default.

@@ -49,4 +49,10 @@ public struct PostgresConfiguration: Sendable {
                 "must be postgres://user:password@host:port/database; in a user or password, / ? # @ : and % are written %2F %3F %23 %40 %3A %25"
         }
     }
+
+    /// The files with certificates and keys that a URL names.
+    /// - Throws: `PostgresError` when it isn't a URL.
+    public static func files(inURL url: String) throws(PostgresError) -> [String] {
+        try ConnectionParameters(PostgresConfiguration(url: url)).files
+    }
 }

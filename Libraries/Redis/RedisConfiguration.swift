@@ -82,6 +82,9 @@ public struct RedisConfiguration: Sendable {
         if !rest.isEmpty { host = rest }
     }
 
+    /// The files that its parameters name.
+    public var files: [String] { [trust?.authorities, trust?.certificate, trust?.key].compactMap { $0?.wrappedValue } }
+
     private static func trust(_ parameters: String) throws(RedisError) -> TLSTrust {
         var files: [String: String] = [:]
         for parameter in parameters.split(separator: "&") {

@@ -11,7 +11,10 @@ public enum EngineSettings {
     static let postgresURL = ConfigurationKey<String>.connection(
         "postgres.url", schemes: ["postgres", "postgresql"],
         "The database, `postgres://user:password@host:port/database`, with libpq's parameters: `?sslmode=verify-full&sslrootcert=FILE`.",
-        problem: PostgresConfiguration.problem(withURL:))
+        problem: { url in
+            PostgresConfiguration.problem(withURL: url)
+                ?? (try? PostgresConfiguration.files(inURL: url))?.lazy.compactMap(UnreadableFile.problem).first
+        })
     static let postgresPassword = ConfigurationKey<String>.string(
         "postgres.password", isSecret: true, "The password, where the URL has none."
     ).optional
@@ -21,10 +24,11 @@ public enum EngineSettings {
         "redis.url", schemes: ["redis", "rediss", "unix"],
         "Redis, `redis://[[user]:password@]host:port[/database]`; `rediss://` speaks TLS."
     ) { url in
-        do throws(RedisError) { _ = try RedisConfiguration(url: url) } catch {
+        do throws(RedisError) {
+            return try RedisConfiguration(url: url).files.lazy.compactMap(UnreadableFile.problem).first
+        } catch {
             return "can't be used: \(error.message)"
         }
-        return nil
     }
     static let redisPassword = ConfigurationKey<String>.string(
         "redis.password", isSecret: true, "The password, where the URL has none."
@@ -55,14 +59,14 @@ public enum EngineSettings {
     static let kafkaTLS = ConfigurationKey<Bool>.bool(
         "kafka.tls", default: false, "Connections to the brokers are TLS, and their certificates must name their hosts."
     )
-    static let kafkaAuthorities = ConfigurationKey<String>.string(
+    static let kafkaAuthorities = ConfigurationKey<String>.file(
         "kafka.tls-ca",
         "A PEM file with the authorities for checking the brokers' certificates. By default, the system's."
     ).optional
-    static let kafkaCertificate = ConfigurationKey<String>.string(
+    static let kafkaCertificate = ConfigurationKey<String>.file(
         "kafka.tls-certificate", "A PEM file with the client's own certificate, for brokers that require one."
     ).optional
-    static let kafkaKey = ConfigurationKey<String>.string(
+    static let kafkaKey = ConfigurationKey<String>.file(
         "kafka.tls-key", "A PEM file with the private key of the client's certificate."
     ).optional
     static let kafkaKeyPassword = ConfigurationKey<String>.string(

@@ -27,6 +27,9 @@ extension EndToEnd {
             ("PARTITA_REDIS_URL", ""), ("PARTITA_REDIS_URL", "http://127.0.0.1:6379"),
             ("PARTITA_REDIS_URL", "redis://127.0.0.1:6379/main"), ("PARTITA_REDIS_URL", "127.0.0.1:6379"),
             ("PARTITA_KAFKA_BOOTSTRAP", "kafka://127.0.0.1:9092"), ("PARTITA_KAFKA_BOOTSTRAP", "127.0.0.1"),
+            ("PARTITA_POSTGRES_URL", "postgres://a@127.0.0.1/b?sslmode=verify-full&sslrootcert=/nowhere/ca.pem"),
+            ("PARTITA_REDIS_URL", "rediss://127.0.0.1:6379?cacert=/nowhere/ca.pem"),
+            ("PARTITA_KAFKA_TLS_CA", "/nowhere/ca.pem"),
             ("PARTITA_KAFKA_BOOTSTRAP", ""), ("PARTITA_KAFKA_POOL", ""), ("PARTITA_KAFKA_POOL", "a b"),
         ])
         func `a setting that can never work ends a service at once, with its name and nothing of a password`(
