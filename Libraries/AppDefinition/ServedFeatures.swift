@@ -75,8 +75,10 @@ struct ServedFeatures {
 
     private func count(_ all: [HTTPEndpoint]) -> String? {
         guard !all.isEmpty else { return nil }
-        let disabled = all.count(where: \.isDisabled)
-        return "\(all.count - disabled)" + (disabled > 0 ? ", \(disabled) disabled" : "")
+        let refused = all.count(where: \.isRefused)
+        let disabled = all.count(where: \.isDisabled) - refused
+        return "\(all.count - disabled - refused)" + (disabled > 0 ? ", \(disabled) disabled" : "")
+            + (refused > 0 ? ", \(refused) not served" : "")
     }
 
     private var triggers: String? {

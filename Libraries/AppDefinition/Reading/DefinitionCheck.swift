@@ -95,7 +95,7 @@ struct DefinitionCheck {
         var seen: Set<ExactText> = []
         for (index, endpoint) in definition.httpEndpoints.enumerated() {
             guard let function = definition.function(endpoint.functionName) else {
-                definition.httpEndpoints[index].isDisabled = true
+                definition.httpEndpoints[index].refuse()
                 log.add(
                     .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/function_name",
                     "the endpoint \(endpoint.method) \(endpoint.route) isn't served: its function \(endpoint.functionName) isn't in the export: add it, or remove the endpoint"

@@ -49,8 +49,28 @@ extension DefinitionReader {
                 disable(
                     &endpoint, node, at: "can_evaluate", "can_evaluate isn't supported here: set that of its function")
             }
+            checkRoute(endpoint, node)
             return endpoint
         }
+    }
+
+    /// Routes are compared with the paths of requests byte by byte.
+    private func checkRoute(_ endpoint: HTTPEndpoint, _ node: ConfigNode) {
+        if endpoint.isDisabled { return }
+        let problem: String? =
+            if endpoint.route.utf8.contains(where: { "?#".utf8.contains($0) }) {
+                "no path has a ? or #, so it is never called: the function finds a request's query in its own argument"
+            } else if endpoint.route.utf8.contains(where: { "*{}".utf8.contains($0) })
+                || endpoint.route.split(separator: "/").contains(where: { $0.startsWithBytes(of: ":") })
+            {
+                "routes have no parameters, so it is only called with this very text: pass values in the query"
+            } else {
+                nil
+            }
+        guard let problem else { return }
+        node.problem(
+            .fieldValue, severity: .warning, at: "route",
+            "the endpoint \(endpoint.method) \(endpoint.route): \(problem)")
     }
 
     /// Why an endpoint can't be served.
@@ -84,7 +104,7 @@ extension DefinitionReader {
 
     private func disable(_ endpoint: inout HTTPEndpoint, _ node: ConfigNode, at key: String, _ reason: String) {
         if endpoint.isDisabled { return }
-        endpoint.isDisabled = true
+        endpoint.refuse()
         node.problem(
             .endpointNotServed, severity: .warning, at: key,
             "the endpoint \(endpoint.method) \(endpoint.route) isn't served: \(reason)")

@@ -61,6 +61,25 @@ struct EndpointTests {
         #expect(inspection.definition.endpoints(at: "/a").isEmpty)
         let report = AppReport(inspection.definition, problems: inspection.problems)
         #expect(report.unserved.map(\.feature) == ["HTTPS endpoints"])
+        #expect(report.served.contains { $0.feature == "HTTPS endpoints" && $0.text == "0, 1 not served" })
+    }
+
+    @Test func `the report tells endpoints that the app disables from those that aren't served`() {
+        let inspection = Self.inspect(
+            """
+            [{"route": "/a", "function_name": "greet"}, {"route": "/b", "function_name": "greet", "disabled": true},
+             {"route": "/c", "function_name": "gone"}]
+            """)
+        let report = AppReport(inspection.definition, problems: inspection.problems)
+        #expect(report.served.first { $0.feature == "HTTPS endpoints" }?.text == "1, 1 disabled, 1 not served")
+    }
+
+    @Test(arguments: ["/q?x=1", "/q#x", "/u/:id", "/u/*", "/u/{id}"])
+    func `a route that isn't what its text looks like is warned of`(_ route: String) throws {
+        let inspection = Self.inspect("[{\"route\": \"\(route)\", \"function_name\": \"greet\"}]")
+        let problem = try #require(inspection.problems.first)
+        #expect(inspection.problems.count == 1 && problem.severity == .warning && problem.code == .fieldValue)
+        #expect(problem.line == 1 && problem.description.contains("/0/route"), "\(problem)")
     }
 
     @Test func `an endpoint at a path of the data API isn't served`() throws {
