@@ -6,8 +6,8 @@ import ServiceBootstrap
 /// directory.
 enum EncryptionKey {
     /// The value of `encryption.keys`: from the environment, otherwise from the file, which is created when it is missing.
-    /// - Throws: when the file can't be read or written.
-    static func ofSystem(in places: Places) throws -> String {
+    /// - Throws: when the file can't be read or written, or is missing though the database was encrypted with a key.
+    static func ofSystem(in places: Places, _ configuration: LocalConfiguration) async throws -> String {
         let name = "PARTITA_ENCRYPTION_KEYS"
         do {
             if let keys = try SecretFile.value(of: name, in: CurrentEnvironment.variables)?.text, !keys.isEmpty {
@@ -20,6 +20,7 @@ enum EncryptionKey {
             return try String(contentsOfFile: places.keyFile, encoding: .utf8).trimmingCharacters(
                 in: .whitespacesAndNewlines)
         }
+        if configuration.values["auth.keySecret"] == nil { try await requireNothingEncrypted(places, configuration) }
         var random = SystemRandomNumberGenerator()
         let key = (0..<4).map { _ in
             let digits = String(random.next() as UInt64, radix: 16)
@@ -31,5 +32,23 @@ enum EncryptionKey {
         try handle.write(contentsOf: Data((key + "\n").utf8))
         try handle.synchronize()
         return key
+    }
+
+    /// With another key the services couldn't read what is there, and would refuse to start, again and again.
+    private static func requireNothingEncrypted(_ places: Places, _ configuration: LocalConfiguration) async throws {
+        let isEncrypted = try await Tool.run(configuration) { tool in
+            let table = "partita.auth_signing_keys"
+            let exists = try await tool.postgres.query("select to_regclass($1) is not null", [.text(table)])
+            guard try exists.first?.decode(0, as: Bool.self) == true else { return false }
+            return try await !tool.postgres.query("select from \(table) limit 1").isEmpty
+        }
+        if isEncrypted {
+            throw ToolError(
+                """
+                \(places.keyFile) is missing, and without it nobody can read the signing keys and the apps' secrets in the database: \
+                put it back from a backup, or set PARTITA_ENCRYPTION_KEYS to its text, which \(places.configFile) has as \
+                encryption.keys, too. `partita up --reset` starts empty
+                """)
+        }
     }
 }

@@ -79,8 +79,8 @@ actor LocalSystem {
         self.engines = engines
         keeping = Task { await engines.keepRunning() }  // ended by `stop`
         var configuration = configuration(of: engines)
-        configuration.values["encryption.keys"] = try EncryptionKey.ofSystem(in: places)
         configuration.values["auth.keySecret"] = CurrentEnvironment.variables["PARTITA_AUTH_KEY_SECRET"]
+        configuration.values["encryption.keys"] = try await EncryptionKey.ofSystem(in: places, configuration)
         self.configuration = configuration
         try configuration.write(to: places.configFile)
         try await Progress.step("preparing tables and topics") { try await SetupCommand.setUp(configuration) }

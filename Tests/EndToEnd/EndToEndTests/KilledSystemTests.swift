@@ -1,3 +1,5 @@
+import ChildProcesses
+import Foundation
 import Glibc
 import LocalEngines
 import TestSupport
@@ -48,6 +50,23 @@ extension EndToEnd {
             try await ada.close()
             try await ben.close()
             #expect(await second.up.terminate(grace: .seconds(40)) == .exited(0))
+            try await Self.requireTheKey(second)
+        }
+
+        /// A lost encryption key isn't replaced: the services couldn't read what is encrypted with it.
+        private static func requireTheKey(_ system: RunningSystem) async throws {
+            let key = system.directory + "/encryption.key"
+            let text = try String(contentsOfFile: key, encoding: .utf8)
+            try FileManager.default.removeItem(atPath: key)
+            let failed = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"),
+                ["up", "--data", system.directory, "--port", "\(system.basePort)", "--app", TestApp.rchat],
+                environment: CurrentEnvironment.variables.filter {
+                    !$0.key.hasPrefix("PARTITA_") && $0.key != "KAFKA_HOME"
+                })
+            #expect(failed.status == .exited(1) && failed.output.contains("\(key) is missing"), "\(failed.output)")
+            #expect(!FileManager.default.fileExists(atPath: key))
+            #expect(try system.setting("encryption.keys") == text.trimmingCharacters(in: .newlines))
         }
     }
 }
