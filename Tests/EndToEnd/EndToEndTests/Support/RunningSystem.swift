@@ -199,9 +199,10 @@ final class RunningSystem: Sendable {
     // MARK: Logs
 
     /// The last lines of every log.
-    func logEnds(lines: Int = 15) -> String {
-        // The gateway first: devices hear from it, and a long report is cut.
-        let services = Self.services.filter { $0 == "sync-gateway" } + Self.services.filter { $0 != "sync-gateway" }
+    func logEnds(lines: Int = 8) -> String {
+        // Those first that most tests wait for: a long report is cut.
+        let first = ["sync-gateway", "trigger-workers"]
+        let services = first + Self.services.filter { !first.contains($0) }
         let files = services.map { "logs/\($0).log" } + ["up.log"]
         return files.map { file in
             // A service that wasn't started has none.

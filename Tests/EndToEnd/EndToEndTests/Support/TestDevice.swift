@@ -45,14 +45,17 @@ final class TestDevice: Sendable {
             email: email, session: session, transport: transport, own: own, app: app, system: system)
         // The triggers' consumers may still be reconnecting to a broker that was just killed.
         do {
-            try await eventually("\(name) has a User document", within: .seconds(60)) { try await device.user() != nil }
-            try await eventually("\(name) can be invited", within: .seconds(60)) {
-                // By its history: the table itself is made with the first document.
+            // By their history: a table itself is made with the first document.
+            let written = { (collection: String) in
                 try await !system.query(
-                    "select 1 from partita.changes where app = 'rchat' and collection = 'Chatster' and _id = $1",
-                    [.text("s:" + session.userId)]
+                    "select 1 from partita.changes where app = 'rchat' and collection = $1 and _id = $2",
+                    [.text(collection), .text("s:" + session.userId)]
                 ).isEmpty
             }
+            let patience = Duration.seconds(90)
+            try await eventually("a trigger makes \(name)'s document", within: patience) { try await written("User") }
+            try await eventually("\(name) has it", within: patience) { try await device.user() != nil }
+            try await eventually("\(name) can be invited", within: patience) { try await written("Chatster") }
         } catch {
             throw SystemFailure(description: "\(error)\n\(system.logEnds())")
         }
