@@ -101,7 +101,7 @@ public struct MemoryStore: Sendable {
     /// - Parameter mayWrite: whether a user may write a partition.
     /// - Returns: the answers, `nil` for one that is a repetition inside of the batch; and what changed.
     public mutating func commit(
-        _ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool = { _, _ in true }
+        _ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool? = { _, _ in true }
     ) -> (results: [UploadResult?], changes: [Changes]) {
         guard let committed = finish(begin(uploads, mayWrite: mayWrite), mayWrite: mayWrite) else {
             preconditionFailure("nothing happened in between that would make it begin again")
@@ -110,7 +110,7 @@ public struct MemoryStore: Sendable {
     }
 
     /// The first half of a commit: locks and reads what the uploads need, and decides about them.
-    public mutating func begin(_ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool) -> Batch {
+    public mutating func begin(_ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool?) -> Batch {
         var batch = Batch(
             uploads: uploads, decision: UploadDecision(storage: storage, count: uploads.count), epoch: epoch)
         for (index, upload) in uploads.enumerated() { offer(upload, at: index, to: &batch, mayWrite) }
@@ -121,10 +121,10 @@ public struct MemoryStore: Sendable {
 
     /// The second half of a commit: checks what isn't locked again, and writes.
     ///
-    /// - Parameter mayWrite: whether a user may write a partition now.
+    /// - Parameter mayWrite: whether a user may write a partition now; `nil` if that isn't known.
     /// - Returns: `nil` when something has changed meanwhile: nothing is written, and the batch has to begin again.
     public mutating func finish(
-        _ batch: Batch, mayWrite: (Partition, _ user: String) -> Bool
+        _ batch: Batch, mayWrite: (Partition, _ user: String) -> Bool?
     ) -> (results: [UploadResult?], changes: [Changes])? {
         // A restore has ended its transaction.
         guard batch.epoch == epoch else { return nil }
@@ -139,7 +139,7 @@ public struct MemoryStore: Sendable {
             // What writes nothing names a head, and is decided again if it has moved: as if it had read later.
             && (!decision.plan.isEmpty || batch.heads.allSatisfy { self[$0.key].head == $0.value })
             && decision.requiredGrants.allSatisfy {
-                mayWrite(Partition(text: $0.partition.text), $0.user.text)
+                mayWrite(Partition(text: $0.partition.text), $0.user.text) == true
             }
         guard isStanding else { return nil }
         let (heads, changes) = write(decision.plan)
@@ -163,7 +163,7 @@ public struct MemoryStore: Sendable {
 
     /// Collects what a decision may need for an upload.
     private func offer(
-        _ upload: Upload, at index: Int, to batch: inout Batch, _ mayWrite: (Partition, String) -> Bool
+        _ upload: Upload, at index: Int, to batch: inout Batch, _ mayWrite: (Partition, String) -> Bool?
     ) {
         if batch.decision.counters[upload.counter] == nil {
             let counter = counters[upload.counter] ?? UploadCounter()

@@ -187,7 +187,7 @@ extension UploadDecision {
     }
 
     fileprivate mutating func take(grant row: PostgresRow) throws {
-        let (partition, user, mayWrite) = try row.decode((String, String, Bool).self)
+        let (partition, user, mayWrite) = try row.decode((String, String, Bool?).self)
         take(mayWrite: mayWrite, .init(partition: Partition(text: partition), user: user))
     }
 

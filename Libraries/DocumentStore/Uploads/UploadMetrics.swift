@@ -24,6 +24,7 @@ struct UploadMetrics: Sendable {
     private let rejected = Self.results("rejected")
     private let forked = Self.results("forked")
     private let outOfOrder = Self.results("out_of_order")
+    private let undecided = Self.results("undecided")
 
     private static func results(_ result: String) -> Counter {
         Counter(
@@ -37,6 +38,7 @@ struct UploadMetrics: Sendable {
         case .rejected: rejected.increment()
         case .forked: forked.increment()
         case .outOfOrder: outOfOrder.increment()
+        case .undecided: undecided.increment()
         }
     }
 }

@@ -16,10 +16,9 @@ enum UploadSQL {
         ) u on true
         """
 
-    /// `$1` app, `$2` partitions, `$3` users: whether each user may write the partition at the same place.
+    /// `$1` app, `$2` partitions, `$3` users: whether each user may write the partition at the same place; null if that isn't known now.
     static let grants = """
-        select k.partition, k.user_id, exists (
-            select from partita.standing_grant($1, k.partition, k.user_id) g where g.access = 'write') as may_write
+        select k.partition, k.user_id, partita.may_write($1, k.partition, k.user_id)
         from unnest($2::text[], $3::text[]) k(partition, user_id)
         """
 

@@ -4,6 +4,8 @@ package enum RealmRefusal: Error {
     case notSynced
     /// Another gateway changes the history.
     case busy
+    /// It isn't known now whether the user may write.
+    case undecided
     /// The user makes client files faster than devices do.
     case tooManyFiles
     /// The client's file or its history isn't the server's: it has to begin anew.
@@ -29,6 +31,10 @@ package enum RealmRefusal: Error {
         case .notSynced:
             SessionError(.otherSessionError, "the app's sync is off", action: .transient, triesAgain: true)
         case .busy: SessionError(.otherSessionError, "try again", action: .transient, triesAgain: true)
+        case .undecided:
+            SessionError(
+                .otherSessionError, "it can't be decided now who may write in the partition", action: .transient,
+                triesAgain: true)
         case .tooManyFiles:
             SessionError(
                 .otherSessionError, "the user has opened the partition on too many new devices; try again later",

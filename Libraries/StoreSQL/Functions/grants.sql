@@ -11,6 +11,19 @@ language sql stable rows 1 as $$
     order by g.user_id = '*' limit 1
 $$;
 
+-- Whether a user may write a partition now; null if nobody knows: the user's grant has expired, and the question for another one isn't
+-- answered yet.
+create or replace function partita.may_write(for_app text, for_partition text, for_user text) returns boolean
+language sql stable as $$
+    select coalesce(
+        (select g.access = 'write' from partita.standing_grant(for_app, for_partition, for_user) g),
+        case when not exists (
+            select from partita.grants g
+            where g.app = for_app and g.partition = for_partition and g.user_id = for_user
+                and g.access <> 'none' and g.expires_at is not null)
+        then false end)
+$$;
+
 -- Fails with PT403 unless each user may write the partition at the same index. Must be called under the partitions' locks.
 --
 -- A decision locks the partition's row, which doesn't exist before the first change. Then it has locked the grant alone; so this
@@ -26,9 +39,8 @@ begin
     order by g.partition, g.user_id for share of g;
     if exists (
         select from unnest(partitions, users) k(partition, user_id)
-        where not exists (
-            select from partita.standing_grant(app_id, k.partition, k.user_id) g where g.access = 'write'))
+        where partita.may_write(app_id, k.partition, k.user_id) is not true)
     then
-        raise exception using errcode = 'PT403', message = 'a grant was revoked concurrently';
+        raise exception using errcode = 'PT403', message = 'a grant was revoked, or has expired, concurrently';
     end if;
 end $$;

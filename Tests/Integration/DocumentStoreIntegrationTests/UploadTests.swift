@@ -85,6 +85,32 @@ struct UploadTests {
         }
     }
 
+    @Test func `a write whose grant has expired is neither accepted nor rejected`() async throws {
+        try await StoreFixture.with { fixture in
+            let upload = Upload.of(1, [.insert("a", ["n": 0], in: partition)], in: partition)
+            try await fixture.grant(to: upload.user, in: partition)
+            func expire(in seconds: Int) async throws {
+                _ = try await fixture.client.query(
+                    "update partita.grants set expires_at = clock_timestamp() + make_interval(secs => $1)",
+                    [.double(Double(seconds))])
+            }
+            try await expire(in: -1)
+            // What comes behind it has to wait, too.
+            let next = Upload.of(2, [.insert("b", ["n": 0], in: partition)], in: partition)
+            let results = try await fixture.commit([upload, next])
+            guard case .undecided = results[0], case .outOfOrder(expected: 1) = results[1] else {
+                Issue.record("\(results)")
+                return
+            }
+            #expect(try await fixture.document("a") == nil)
+            try await expire(in: 60)
+            for upload in [upload, next] {
+                #expect(try await fixture.commit(upload).rejection == nil)
+            }
+            #expect(try await fixture.document("b") != nil)
+        }
+    }
+
     @Test func `two copies of a device that write the same are two devices`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

@@ -1,5 +1,9 @@
 import DocumentModel
+import DocumentStore
 import EventTopics
+import Postgres
+import RealmSync
+import RealmTestClient
 import SyncEngine
 import SyncProtocol
 import TestSupport
@@ -37,6 +41,43 @@ import Testing
         }
         try await phone.upload(1, insert: "m-\(partition.text)", into: partition)
         return [try await phone.next(), try await tablet.next()]
+    }
+
+    @Test func `a write waits while nobody renews its grant`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition, lifetime: .seconds(4))
+        let ann = try await fixture.device("ann")
+        _ = try await ann.open(partition)
+        #expect(try await ann.error().code == .suspended)
+        try await ann.upload(1, insert: "m-\(partition.text)", into: partition)
+        let report = try await ann.error()
+        #expect(report.code == .permissionsUnavailable && report.action == .retry && report.partition == partition)
+        try await fixture.grant(.write, to: "ann", in: partition, version: 2)
+        #expect(try await ann.open(partition).subscribed.lastVersion == 0)
+        try await ann.upload(1, insert: "m-\(partition.text)", into: partition)
+        guard case .ack = try await ann.answer() else { throw Device.Unexpected(what: "no ack") }
+    }
+
+    @Test func `a Realm client's write waits while nobody renews its grant`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), app = "expiring", box = ObjectKey(table: "Box", id: .int(1))
+        try await RecordedApp.deploy(app, to: fixture)
+        try await fixture.grant(.write, to: "ann", in: partition, lifetime: .seconds(6), app: app)
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        _ = try await fixture.postgres.query(
+            "update partita.grants set expires_at = clock_timestamp() where app = $1", [.text(app)])
+        try ann.write((box, ["li": [1]]))
+        ann.sendPending()
+        try await ann.receive { !$0.errors.isEmpty }
+        #expect(ann.errors.count == 1 && ann.errors[0].json["tryAgain"] == true, "\(ann.errors.map(\.json))")
+        ann.cut()
+        try await fixture.grant(.write, to: "ann", in: partition, version: 2, app: app)
+        try await ann.open()
+        try await ann.upload()
+        let written = try await fixture.store.collection("Box", database: "chat", app: app).findOne(["_id": .int64(1)])
+        #expect(written?["li"] == [1] && ann.objects.objects[box] != nil)
     }
 
     @Test func `a grant that isn't renewed serves nothing more until it is`() async throws {

@@ -189,7 +189,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                     .rejected(.init(partition: upload.partition, version: changeset.version, reason: reason)),
                     to: number)
             case .forked: send(.forked(partition: upload.partition, version: changeset.version), to: number)
-            case .outOfOrder, nil:
+            case .outOfOrder, .undecided, nil:
                 subscriptions[number]?[upload.partition] = nil
                 send(.error(.init(code: .versionGap, message: "gap", partition: upload.partition)), to: number)
             }

@@ -42,6 +42,8 @@ public struct UploadDecision: Sendable {
     /// Counters with a changeset that has left the batch: their later changesets leave it, too.
     private var stalled: Set<UploadCounter.Key> = []
     private var mayWrite: [GrantKey: Bool] = [:]
+    /// The grants of which it isn't known whether the user may write.
+    private var undecided: Set<GrantKey> = []
     private var heads: [ExactText: Revision] = [:]
     /// By the upload's place.
     private var knownOutcomes: [Int: UploadOutcome] = [:]
@@ -74,7 +76,11 @@ public struct UploadDecision: Sendable {
     }
 
     /// Takes whether a user may write a partition.
-    public mutating func take(mayWrite: Bool, _ grant: GrantKey) { self.mayWrite[grant] = mayWrite }
+    /// - Parameter mayWrite: `nil` if that isn't known: the grant has expired, and there is no other one yet.
+    public mutating func take(mayWrite: Bool?, _ grant: GrantKey) {
+        self.mayWrite[grant] = mayWrite
+        if mayWrite == nil { undecided.insert(grant) }
+    }
 
     /// Takes the head of a partition.
     public mutating func take(head: Revision, of partition: Partition) { heads[ExactText(partition.text)] = head }
@@ -123,10 +129,13 @@ public struct UploadDecision: Sendable {
             return drafts[index] = .done(.rejected(OperationRejection(code: .outcomeUnknown, reason: reason)))
         case .early(let expected): return drafts[index] = .done(.outOfOrder(expected: expected))
         }
+        let grant = GrantKey(partition: upload.partition, user: upload.user)
+        // A rejection would be final: the device would undo its write.
+        if undecided.contains(grant) { return drafts[index] = .done(.undecided) }
         var run = ChangesetRun(upload: upload, storage: storage, interruption: interruption())
         do throws(ChangesetRun.Stop) {
             if let refusal { throw .rejected(refusal) }
-            if mayWrite[.init(partition: upload.partition, user: upload.user)] != true {
+            if mayWrite[grant] != true {
                 throw ChangesetRun.Stop.rejected(
                     OperationRejection(code: .notPermitted, reason: "the user may not write this partition"))
             }

@@ -150,7 +150,9 @@ extension RealmHistory {
                 }
                 try await pause(&backoff)
             } catch is RealmTables.Forbidden where mayWrite {
-                mayWrite = false
+                // While that isn't known, the client keeps its writes, and sends them again.
+                guard let right = try await tables.mayWrite(upload.user, in: key) else { throw RealmRefusal.undecided }
+                mayWrite = right
             } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
                 forget()
                 // Another writer may be the reason: then it may be well after what that one has done.

@@ -41,6 +41,12 @@ struct RealmTables: Sendable {
         return (standing, Revision(epoch: headEpoch, number: head))
     }
 
+    /// Whether a user may write a partition now; `nil` if that isn't known.
+    func mayWrite(_ user: String, in key: PartitionKey) async throws -> Bool? {
+        try await client.query("select partita.may_write($1, $2, $3)", Self.place(key) + [.text(user)])
+            .decode(Bool?.self).first ?? nil
+    }
+
     func file(_ number: Int64, of key: PartitionKey) async throws -> ClientFile? {
         let rows = try await client.query(
             """

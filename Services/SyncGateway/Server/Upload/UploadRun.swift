@@ -63,6 +63,13 @@ struct UploadRun {
                 .init(
                     code: .versionGap, message: "version \(version) came where \(expected) was expected",
                     partition: partition))
+        // The device opens the partition again, for which permissions is asked, and sends the changeset again.
+        case .undecided:
+            session.closed(
+                upload, of: subscription,
+                .init(
+                    code: .permissionsUnavailable, message: "it can't be decided now who may write in the partition",
+                    partition: partition, retryAfter: DeviceSession.pause()))
         }
     }
 }
