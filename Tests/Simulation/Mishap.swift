@@ -28,4 +28,6 @@ public enum Mishap: CaseIterable, Sendable {
     case clockJumps
     /// The rules become the same for all users, with one grant, or differ by user again.
     case sharedRules
+    /// Grants hold for a while only, since they depend on what can't be watched, and time passes.
+    case expiry
 }

@@ -53,6 +53,9 @@ public struct Scenario: Sendable {
             "shared-rules", devices: 3, filled: 12, [.sharedRules, .revocation, .suspension, .gatewayLost],
             expecting: [.revoked, .receipt, .lapsed, .reset, .begunAgain, .sharedGrantEnded, .closed]),
         Scenario(
+            "expiry", devices: 3, filled: 12, [.expiry, .revocation, .suspension, .gatewayLost],
+            expecting: [.expired, .undecided, .revoked, .receipt, .lapsed, .closed]),
+        Scenario(
             "gateways", devices: 4, filled: 12, [.gatewayLost, .feedFaults, .straying], countsAll: true,
             expecting: [.gatewayLost, .feedLost, .feedRepeated, .straying, .answeredAgain, .deliveredEarly]),
         Scenario(

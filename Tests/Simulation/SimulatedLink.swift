@@ -84,6 +84,12 @@ final class SimulatedLink {
     /// Whether nothing is sent because the rights are unknown.
     private var isSuspended = false
     private var isRevoked = false
+    /// The gateway's clock, in milliseconds since 1970.
+    var wallTime: Int64 = 0
+    /// When the grant has to be asked for again; `nil` if it holds until it is replaced.
+    private var renewalTime: Int64?
+    /// How many times changes were queued.
+    private(set) var sentDownloads = 0
     /// The revisions after which chunks have to be read.
     var reading: [Revision] = []
     /// Chunks that were read, and haven't arrived yet.
@@ -96,6 +102,8 @@ final class SimulatedLink {
     private var sentTo: Revision?
     private var start = EpochHistory.beginning
 
+    /// How many milliseconds before its end a grant is asked for again.
+    private static let renewalLead: Int64 = 10
     /// How many changes may wait in the socket.
     static let window = 6
     /// How many changes a chunk or a frame has at the most.
@@ -140,6 +148,7 @@ final class SimulatedLink {
         self.machine = machine
         subscription += 1
         standing = StandingGrant()
+        renewalTime = nil
         (start, sentTo, reading, late) = (point.revision, nil, [], [])
         (isReadingGrant, isAsking, isRevoked) = (false, false, false)
         perform(actions)
@@ -149,18 +158,18 @@ final class SimulatedLink {
 
     /// Takes a grant that was read from Postgres.
     func read(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
-        if standing.take(version: grant.version, expires: nil, isForEveryone: grant.isForEveryone) {
-            changed(to: grant.access, mayServe: mayServe)
+        if standing.take(version: grant.version, expires: grant.expires, isForEveryone: grant.isForEveryone) {
+            changed(to: grant, mayServe: mayServe)
         }
     }
 
     /// Takes a grant that came by the topic.
     func hear(_ grant: SimulatedPermissions.Grant, mayServe: Bool) {
         let effect = standing.hear(
-            grant.access, version: grant.version, expires: nil, isForEveryone: grant.isForEveryone)
+            grant.access, version: grant.version, expires: grant.expires, isForEveryone: grant.isForEveryone)
         switch effect {
         case .none: break
-        case .replaced: changed(to: grant.access, mayServe: mayServe)
+        case .replaced: changed(to: grant, mayServe: mayServe)
         case .lapsed: close()
         }
         // The answer to a question says only that there is something to read.
@@ -176,17 +185,35 @@ final class SimulatedLink {
         queue(.closed)
     }
 
-    private func changed(to access: Access, mayServe: Bool) {
+    private func changed(to grant: SimulatedPermissions.Grant, mayServe: Bool) {
         guard let machine, !machine.isClosed else { return }
+        if let expires = grant.expires, grant.access != .none { renewalTime = expires - Self.renewalLead }
         rightsChanged(mayServe: mayServe)
-        perform(self.machine?.granted(access) ?? [])
+        perform(self.machine?.granted(grant.access) ?? [])
+    }
+
+    var isRenewalDue: Bool { isRenewalDue(at: wallTime) }
+
+    /// Whether the grant has to be asked for again.
+    func isRenewalDue(at now: Int64) -> Bool {
+        guard let renewalTime, let machine, !machine.isClosed, let expiry = standing.expiry else { return false }
+        return renewalTime <= now && expiry - Self.renewalLead <= now
+    }
+
+    /// The grant is asked for again, and serves nothing after its end.
+    /// - Returns: Whether it has ended.
+    func renew(mayServe: Bool) -> Bool {
+        guard let expiry = standing.expiry else { return false }
+        rightsChanged(mayServe: mayServe)
+        renewalTime = expiry <= wallTime ? wallTime + Self.renewalLead : expiry
+        return expiry <= wallTime
     }
 
     /// The lease has lapsed, or is valid again.
     func rightsChanged(mayServe: Bool) {
         guard machine != nil else { return }
-        isSuspended = !mayServe
-        if standing.holds(leaseIsValid: mayServe, now: 0) {
+        isSuspended = !standing.holds(leaseIsValid: mayServe, now: wallTime)
+        if !isSuspended {
             perform(machine?.resume(queued: queued) ?? [])
         } else {
             perform(machine?.suspend() ?? [])
@@ -251,6 +278,7 @@ final class SimulatedLink {
             if download.to <= before { violations.append("a frame repeats \(download.to)") }
         }
         sentTo = download.to
+        sentDownloads += 1
         holdsData = true
         queued += Self.size(of: download)
         queue(.download(download))

@@ -12,6 +12,10 @@ struct SimulatedPermissions: Sendable {
         let access: Access
         let version: Revision
         let isFence: Bool
+        /// When it ends, by Postgres' clock; `nil` if it holds until it is replaced.
+        var expires: Int64?
+
+        func holds(at now: Int64) -> Bool { expires.map { $0 > now } ?? true }
 
         var isForEveryone: Bool { user == SimulatedPermissions.everyone }
 
@@ -52,6 +56,8 @@ struct SimulatedPermissions: Sendable {
     /// How long a gateway may serve after a heartbeat, and by how much two clocks may differ, in milliseconds.
     static let clockMargin: Int64 = 5
     let validity: Int64
+    /// How long most grants hold, in milliseconds; `nil` if all hold until they are replaced.
+    var lifetime: Int64?
     /// The clock of the machine, in milliseconds ahead of Postgres'.
     let clockOffset: Int64 = 2
 
@@ -67,6 +73,8 @@ struct SimulatedPermissions: Sendable {
     private var lastVersion: Int64 = 0
     /// The users to whom some decision has ever given nothing.
     private(set) var denied: Set<String> = []
+    /// Those to whom, or to all, some decision has ever given no right to write.
+    private var restricted: Set<String> = []
     /// Whether the rules are the same for all users.
     private var areShared = false
     /// Users who wait for a first answer.
@@ -77,23 +85,33 @@ struct SimulatedPermissions: Sendable {
     private(set) var calls: [PermissionsCall]?
 
     /// - Parameter isRecorded: Whether it writes down what happens in the tables.
-    init(validity: Int64, isRecorded: Bool) {
+    init(validity: Int64, lifetime: Int64?, isRecorded: Bool) {
         self.validity = validity
+        self.lifetime = lifetime
         calls = isRecorded ? [] : nil
     }
 
     // MARK: The tables
 
     /// The grant that applies: the user's own, or the one for all users.
-    func grant(of user: String) -> Grant? { grants[user] ?? grants[Self.everyone] }
+    func grant(of user: String, at now: Int64) -> Grant? {
+        [user, Self.everyone].lazy.compactMap { grants[$0] }.first { $0.holds(at: now) }
+    }
 
-    func mayWrite(_ user: String) -> Bool { grant(of: user)?.access == .write }
+    /// Whether a user may write; `nil` if nobody knows, since the user's grant has expired.
+    func mayWrite(_ user: String, at now: Int64) -> Bool? {
+        if let grant = grant(of: user, at: now) { return grant.access == .write }
+        return grants[user].map { $0.access != .none } ?? false ? nil : false
+    }
+
+    /// Whether some decision has ever said that a user may not write.
+    func wasRestricted(_ user: String) -> Bool { !restricted.isDisjoint(with: [user, Self.everyone]) }
 
     /// Whether there was a receipt that nobody sends the user anything, and nothing was granted since.
     func isSealed(_ user: String) -> Bool {
-        guard let grant = grant(of: user), grant.access == .none, let receipt = receipts[grant.user] else {
-            return false
-        }
+        guard let grant = grants[user] ?? grants[Self.everyone], grant.access == .none,
+            let receipt = receipts[grant.user]
+        else { return false }
         return receipt >= grant.version
     }
 
@@ -103,30 +121,34 @@ struct SimulatedPermissions: Sendable {
 
     /// Commits a decision.
     /// - Parameter process: the process that decides.
-    mutating func decide(_ access: Access, for user: String, by process: Int) {
-        let before = grants[user]?.access ?? .none
-        if before == access { return }
-        commit(access, for: user, by: process)
+    mutating func decide(_ access: Access, for user: String, by process: Int, now: Int64) {
+        let before = grants[user]
+        let isLasting = before?.expires == nil || lifetime != nil && before?.holds(at: now) == true
+        if before?.access ?? .none == access, isLasting { return }
+        commit(access, for: user, by: process, now: now)
     }
 
     /// The app gets other rules.
     /// - Parameter access: what they allow all users; `nil` if they look at the user, and allow each to write.
     /// - Returns: whether a grant for all users was revoked.
     @discardableResult
-    mutating func changeRules(to access: Access?, by process: Int) -> Bool {
+    mutating func changeRules(to access: Access?, by process: Int, now: Int64) -> Bool {
         let isRevoked = access == nil && grants[Self.everyone].map { $0.access != .none } ?? false
         areShared = access != nil
-        decide(access ?? .none, for: Self.everyone, by: process)
+        decide(access ?? .none, for: Self.everyone, by: process, now: now)
         return isRevoked
     }
 
-    private mutating func commit(_ access: Access, for user: String, by process: Int) {
+    private mutating func commit(_ access: Access, for user: String, by process: Int, now: Int64) {
         lastVersion += 1
         if access == .none { denied.insert(user) }
+        if access != .write { restricted.insert(user) }
+        // What is the same for all users depends on nothing.
+        let isLasting = access == .none || user == Self.everyone || lastVersion % 4 == 0
         let before = grants[user]?.access ?? .none
         let grant = Grant(
             user: user, access: access, version: Revision(epoch: 1, number: lastVersion),
-            isFence: access == .none && before != .none)
+            isFence: access == .none && before != .none, expires: isLasting ? nil : lifetime.map { now + $0 })
         grants[user] = grant
         calls?.append(.decide(access, user: user, version: lastVersion, isFence: grant.isFence))
         if grant.isFence { fences.append(Fence(user: user, version: grant.version)) }
@@ -139,7 +161,7 @@ struct SimulatedPermissions: Sendable {
         guard let grant = grants[user] else { return nil }
         return Grant(
             user: user, access: grant.access, version: grant.version,
-            isFence: grant.access == .none && fences.contains { $0.user == user })
+            isFence: grant.access == .none && fences.contains { $0.user == user }, expires: grant.expires)
     }
 
     private mutating func readOutbox() -> [Grant] {
@@ -151,15 +173,16 @@ struct SimulatedPermissions: Sendable {
     // MARK: The processes
 
     /// Lets a process answer a question: with the grant, or with a refusal that is in no table.
-    mutating func answerQuestion(by process: Int) {
+    mutating func answerQuestion(by process: Int, now: Int64) {
         let user = questions.removeFirst()
         if let grant = grants[user], grant.access != .none {
-            commit(grant.access, for: user, by: process)
+            commit(grant.access, for: user, by: process, now: now)
         } else if grants[user] == nil, grants[Self.everyone] != nil, !areShared {
-            commit(.write, for: user, by: process)
+            commit(.write, for: user, by: process, now: now)
         } else {
             let access = grants[user] == nil ? grants[Self.everyone]?.access ?? .none : .none
             if access == .none { denied.insert(user) }
+            if access != .write { restricted.insert(user) }
             send(Grant(user: user, access: access, version: Revision(epoch: 1, number: 0), isFence: false))
         }
     }

@@ -79,26 +79,28 @@ struct SimulatedServer: Sendable {
     // MARK: Writes
 
     /// Begins to commit a changeset: it is decided by what is there now.
-    /// - Parameter mayWrite: whether the device's user may write the partition now.
-    mutating func begin(_ changeset: Changeset, device: String, at time: HybridTime, mayWrite: Bool) -> OpenUpload {
+    /// - Parameter mayWrite: whether the device's user may write the partition now; `nil` if that isn't known.
+    mutating func begin(_ changeset: Changeset, device: String, at time: HybridTime, mayWrite: Bool?) -> OpenUpload {
         let upload = Upload(
             user: Self.user(of: device), device: device, partition: Self.partition, changeset: changeset, time: time)
         let partitions = Self.rights(of: upload.user, mayWrite: mayWrite)
-        let batch = store.begin([upload]) { partition, _ in partitions.contains(partition) }
+        let batch = store.begin([upload]) { partition, _ in
+            partition == Self.partition ? mayWrite : partitions.contains(partition)
+        }
         if batch.requiredGrants.contains(where: { !partitions.contains(Partition(text: $0.partition.text)) }) {
             violations.append("\(device)'s changeset is accepted without a right")
         }
         return OpenUpload(upload: upload, batch: batch, mayWrite: partitions)
     }
 
-    private static func rights(of user: String, mayWrite: Bool) -> Set<Partition> {
-        Set((mayWrite ? [partition] : []) + (mayLeave(user) ? [elsewhere] : []))
+    private static func rights(of user: String, mayWrite: Bool?) -> Set<Partition> {
+        Set((mayWrite == true ? [partition] : []) + (mayLeave(user) ? [elsewhere] : []))
     }
 
     /// Commits it, if what was decided still holds.
     /// - Parameter mayWrite: whether the user may write the partition now.
     /// - Returns: `nil` when it has to begin again.
-    mutating func finish(_ open: OpenUpload, mayWrite: Bool) -> UploadResult? {
+    mutating func finish(_ open: OpenUpload, mayWrite: Bool?) -> UploadResult? {
         let (upload, changeset) = (open.upload, open.upload.changeset)
         let rights = Self.rights(of: upload.user, mayWrite: mayWrite)
         guard
@@ -108,6 +110,8 @@ struct SimulatedServer: Sendable {
         if let wrong = changes.first(where: { !$0.changes.isEmpty && !rights.contains($0.partition) }) {
             violations.append("\(upload.device) wrote to \(wrong.partition.text) without a right")
         }
+        // Nothing was stored.
+        if case .undecided = result { return result }
         publish(changes)
         calls?.append(.commit(upload, mayWrite: open.mayWrite, result))
         // A copy of a device may have given it another version. What is the same in all has the same effect in all.

@@ -69,6 +69,10 @@ extension SimulatedWorld {
             disconnect(index)
             return true
         }
+        if links[index]?.isRenewalDue(at: time + gateways[links[index]?.gateway ?? 0].clockOffset) == true {
+            _ = change(index) { _ in }
+            return true
+        }
         // A device that doesn't receive what was queued before a revocation is disconnected.
         if withFaults, links[index]?.waits.isEmpty == false, Int.random(in: 0..<40, using: &generator) == 0 {
             disconnect(index)
@@ -168,12 +172,20 @@ extension SimulatedWorld {
         case .forked: links[index]?.answers.append(.forked(version: version))
         case .outOfOrder:
             happened(.versionGap)
-            _ = change(index) { link in
-                guard link.subscription == received.subscription, link.machine?.isClosed == false else { return }
-                link.unsubscribe()
-                for answer in link.answers + [.gap] { link.queue(answer) }
-                link.answers = []
-            }
+            close(index, received.subscription, .gap)
+        case .undecided:
+            happened(.undecided)
+            close(index, received.subscription, .closed)
+        }
+    }
+
+    /// The gateway closes the partition if it is the subscription in which a changeset came.
+    private mutating func close(_ index: Int, _ subscription: Int, _ reason: SimulatedLink.Down) {
+        _ = change(index) { link in
+            guard link.subscription == subscription, link.machine?.isClosed == false else { return }
+            link.unsubscribe()
+            for answer in link.answers + [reason] { link.queue(answer) }
+            link.answers = []
         }
     }
 
@@ -230,6 +242,9 @@ extension SimulatedWorld {
         case .ack(let version, let revision, let lost):
             return devices[index].partition.acknowledge(version: version, revision: revision, lost: lost)
         case .rejected(let version, let rejection):
+            if rejection.code == .notPermitted, !permissions.wasRestricted(device.user) {
+                violations.append("\(device.id) is told that it may not write, which nobody has decided")
+            }
             return devices[index].partition.reject(version: version, rejection)
         case .forked(let version): devices[index].partition.foreign(version: version)
         case .gap:

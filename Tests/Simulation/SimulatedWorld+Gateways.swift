@@ -6,10 +6,27 @@ extension SimulatedWorld {
     /// Changes a connection, and does what its session asks for.
     mutating func change<Result>(_ index: Int, _ body: (SimulatedLink) -> Result) -> Result? {
         guard let link = links[index] else { return nil }
+        renewIfDue(link)
+        let sent = link.sentDownloads
         let result = body(link)
         carryOut(link)
+        // By no grant that anybody has given.
+        if link.sentDownloads > sent,
+            permissions.grant(of: link.user, at: time - SimulatedPermissions.clockMargin) == nil
+        {
+            violations.append("\(link.user) is served after the end of its grant")
+        }
         if scenario.watchesLeases { checkSeal(of: link) }
         return result
+    }
+
+    /// The timer of a subscription, which comes before what else its loop has to do.
+    private mutating func renewIfDue(_ link: SimulatedLink) {
+        link.wallTime = time + gateways[link.gateway].clockOffset
+        guard link.isRenewalDue else { return }
+        let isExpired = link.renew(mayServe: gateways[link.gateway].mayServe(at: time))
+        if isExpired { happened(.expired) }
+        permissions.questions.append(link.user)
     }
 
     /// After the receipt of a revocation nobody serves the user, or has documents of before and may send them.
@@ -118,7 +135,7 @@ extension SimulatedWorld {
     /// A subscription reads its first grant, and asks if there is none.
     mutating func readGrant(_ index: Int) {
         guard let link = links[index] else { return }
-        let grant = permissions.grant(of: link.user)
+        let grant = permissions.grant(of: link.user, at: time)
         let mayServe = gateways[link.gateway].mayServe(at: time)
         if isTraced { trace.append("\(devices[index].id)'s grant is \(grant?.access.rawValue ?? "missing")") }
         if grant?.access ?? Access.none == Access.none { permissions.questions.append(link.user) }

@@ -64,10 +64,10 @@ extension SimulatedWorld {
         case 7: return permissions.continueAll()
         default: break
         }
-        let before = permissions.grant(of: devices[index].user)?.access ?? .none
+        let before = permissions.grant(of: devices[index].user, at: time)?.access ?? .none
         let access: Access = [.none, .none, .read, .write, .write].randomElement(using: &generator) ?? .none
         if isTraced { trace.append("\(devices[index].user) may \(access.rawValue)") }
-        permissions.decide(access, for: devices[index].user, by: process)
+        permissions.decide(access, for: devices[index].user, by: process, now: time)
         if access == .none, before != .none { happened(.revoked) }
     }
 
@@ -76,16 +76,16 @@ extension SimulatedWorld {
         let access: Access? = [nil, nil, .read, .write].randomElement(using: &generator) ?? nil
         let process = Int.random(in: 0..<SimulatedPermissions.processes, using: &generator)
         if isTraced { trace.append("all may \(access?.rawValue ?? "what they may by rules of their own")") }
-        if permissions.changeRules(to: access, by: process) { happened(.sharedGrantEnded) }
+        if permissions.changeRules(to: access, by: process, now: time) { happened(.sharedGrantEnded) }
     }
 
     /// A process stands still with a grant that it has committed and not published, and another one revokes it.
     private mutating func revokeUnpublished(_ user: String) {
-        let access: Access = permissions.mayWrite(user) ? .read : .write
+        let access: Access = permissions.mayWrite(user, at: time) == true ? .read : .write
         if isTraced { trace.append("\(user) may \(access.rawValue), which is published late, and then none") }
-        permissions.decide(access, for: user, by: 0)
+        permissions.decide(access, for: user, by: 0, now: time)
         permissions.stopOrContinue(0)
-        permissions.decide(.none, for: user, by: 1)
+        permissions.decide(.none, for: user, by: 1, now: time)
         happened(.revoked)
     }
 
@@ -106,7 +106,7 @@ extension SimulatedWorld {
     /// - Returns: `nil` when it isn't complete.
     mutating func commit(_ received: inout SimulatedLink.Received) -> UploadResult? {
         let (changeset, device) = (received.changeset, received.device)
-        let mayWrite = permissions.mayWrite(SimulatedServer.user(of: device))
+        let mayWrite = permissions.mayWrite(SimulatedServer.user(of: device), at: time)
         guard let open = received.open else {
             received.open = server.begin(changeset, device: device, at: received.time, mayWrite: mayWrite)
             return Bool.random(using: &generator) ? nil : commit(&received)

@@ -134,7 +134,7 @@ extension SimulatedWorld {
         guard let choice = choices.randomElement(using: &generator) else { return false }
         switch choice {
         case 0: permissions.publish(by: process, now: time, gateways: registry)
-        case 1: permissions.answerQuestion(by: process)
+        case 1: permissions.answerQuestion(by: process, now: time)
         case 2:
             let receipts = permissions.writeReceipts(now: time)
             if receipts.written > 0 {

@@ -72,7 +72,7 @@ public struct SimulatedWorld {
         case straying, tombstonesDropped, servedFromStart, catchUpResumed, catchUpAbandoned
         case deviceRestored, sessionEnded, suspended, feedLost, feedRepeated, moved, moveRefused, lostWrite
         case receipt, lapsed, reset, begunAgain, gatewayLost, relayLeads, relayLost, markRefused, publishedAgain
-        case sharedGrantEnded, closed
+        case sharedGrantEnded, closed, expired, undecided
     }
 
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
@@ -105,7 +105,8 @@ public struct SimulatedWorld {
         clockOffsets = Array(repeating: 0, count: count)
         links = Array(repeating: nil, count: count)
         permissions = SimulatedPermissions(
-            validity: scenario.watchesLeases ? 30 : 1 << 40, isRecorded: isRecorded)
+            validity: scenario.watchesLeases ? 30 : 1 << 40, lifetime: scenario.mishaps.contains(.expiry) ? 50 : nil,
+            isRecorded: isRecorded)
         relayLeaseTime = scenario.mishaps.contains(.relayHandOver) ? 20 : 1 << 40
         // The counter exists from the start, in every backup.
         let founding = server.begin(
@@ -123,9 +124,9 @@ public struct SimulatedWorld {
         _ = server.finish(founding, mayWrite: true)
         backup = server.backUp()
         if scenario.mishaps.contains(.sharedRules) {
-            permissions.changeRules(to: .write, by: 0)
+            permissions.changeRules(to: .write, by: 0, now: time)
         } else {
-            for device in devices { permissions.decide(.write, for: device.user, by: 0) }
+            for device in devices { permissions.decide(.write, for: device.user, by: 0, now: time) }
         }
         for _ in 0..<2 { gateways.append(newGateway()) }
         for _ in 0..<(scenario.mishaps.contains(.relayHandOver) ? 2 : 1) {
@@ -144,8 +145,9 @@ public struct SimulatedWorld {
         for place in relays.indices { relays[place].isStopped = false }
         permissions.continueAll()
         for index in links.indices where links[index]?.isStuck == true { stopOrContinueLoop(index) }
+        permissions.lifetime = nil
         for index in 0..<(scenario.devices + scenario.readers) {
-            permissions.decide(.write, for: "device-\(index)", by: 0)
+            permissions.decide(.write, for: "device-\(index)", by: 0, now: time)
         }
         // A relay that has ended leads no longer.
         if scenario.mishaps.contains(.relayHandOver) { time += relayLeaseTime }
@@ -270,6 +272,7 @@ public struct SimulatedWorld {
         case .moves: move(index)
         case .clockJumps: clockOffsets[index] = Int64.random(in: -100_000...100_000, using: &generator)
         case .sharedRules: changeRules()
+        case .expiry: time += Int64.random(in: 1...40, using: &generator)
         }
     }
 

@@ -101,7 +101,10 @@ extension Mutant {
             "version == lastVersion + 1 && !isClosed ? .renumbered(entry) : .again(entry)",
             becomes: "version > lastVersion ? .renumbered(entry) : version == earlier ? .again(entry) : .foreign"),
         Mutant(
-            "right-not-asked", decision, "mayWrite[.init(partition: upload.partition, user: upload.user)] != true",
+            "undecided-is-rejected", decision,
+            omits: "if undecided.contains(grant) { return drafts[index] = .done(.undecided) }"),
+        Mutant(
+            "right-not-asked", decision, "mayWrite[grant] != true",
             becomes: "false"),
         Mutant(
             "rejection-not-counted", decision,
@@ -223,7 +226,11 @@ extension Mutant {
             becomes: "false"),
         Mutant(
             "shared-grant-over-own", standing, "!self.isForEveryone || version <= known", becomes: "version <= known"),
-        Mutant("lease-not-asked", standing, "leaseIsValid && expiry.map { $0 > now } ?? true", becomes: "true"),
+        Mutant("lease-not-asked", standing, "leaseIsValid", in: "{ leaseIsValid &&", becomes: "true"),
+        Mutant(
+            "expiry-not-heeded", standing, "expiry.map { $0 > now } ?? true",
+            in: "{ leaseIsValid && expiry.map { $0 > now } ?? true }", becomes: "true"),
+        Mutant("expiry-forgotten", standing, omits: "expiry = expires"),
         Mutant(
             "heartbeat-before-fence-counts", lease, "source.openFences == 0",
             in:
