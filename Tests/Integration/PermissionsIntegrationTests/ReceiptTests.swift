@@ -28,11 +28,16 @@ import Testing
         let gateways = GatewayRegistry(client: fixture.postgres)
         for gateway in ["one", "two"] { try await gateways.enter(gateway) }
 
-        let first = try await revoked("gus", fixture)
-        try await answer("one", to: first, fixture)
-        try await answer("two", to: first, fixture)
-        let quick = try await fixture.receipt(of: "gus", "kitchen")
-        #expect(quick.answered == ["one", "two"] && quick.lapsed.isEmpty && quick.version == first.version)
+        // On a busy machine the answers may come after the leases' end; then the round proves nothing, and is repeated.
+        for attempt in 1...4 {
+            let user = "gus-\(attempt)", first = try await revoked(user, fixture)
+            try await answer("one", to: first, fixture)
+            try await answer("two", to: first, fixture)
+            let quick = try await fixture.receipt(of: user, "kitchen")
+            if !quick.lapsed.isEmpty, attempt < 4 { continue }
+            #expect(quick.answered == ["one", "two"] && quick.lapsed.isEmpty && quick.version == first.version)
+            break
+        }
 
         let start = ContinuousClock.now
         let second = try await revoked("hal", fixture)

@@ -170,8 +170,8 @@ import TriggerWorkers
         let quick = try await fixture.watch("Note", of: app, token: token("bob"))
         let notes = fixture.store.collection("Note", database: "Test", app: app.id)
         // More than the sockets' buffers, the stream's window and that of the queue.
-        let text = String(repeating: "x", count: 100_000)
-        for n in 0..<150 {
+        let text = String(repeating: "x", count: 600_000)
+        for n in 0..<25 {
             _ = try await notes.insertOne(["_id": .int32(Int32(n)), "text": .string(text)])
             #expect(try await quick.change()["documentKey"] == ["_id": .int32(Int32(n))])
         }
