@@ -111,6 +111,24 @@ struct UploadTests {
         }
     }
 
+    @Test func `a move to a partition whose grant has expired is neither accepted nor rejected`() async throws {
+        try await StoreFixture.with { fixture in
+            let target = Partition.conversation("2")
+            for partition in [partition, target] { try await fixture.grant(to: "ada", in: partition) }
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            _ = try await fixture.client.query(
+                "update partita.grants set expires_at = clock_timestamp() where partition = $1", [.text(target.text)])
+            let move = Upload.of(
+                2, [.update("a", ["$set": ["partition": "conversation=2"]])], in: partition)
+            guard case .undecided(target) = try await fixture.commit(move) else {
+                Issue.record("it was decided")
+                return
+            }
+            _ = try await fixture.client.query("update partita.grants set expires_at = null")
+            #expect(try await fixture.commit(move).acknowledgement?.revision.number == 2)
+        }
+    }
+
     @Test func `two copies of a device that write the same are two devices`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

@@ -59,6 +59,40 @@ import Testing
         guard case .ack = try await ann.answer() else { throw Device.Unexpected(what: "no ack") }
     }
 
+    @Test func `a move waits for the grant of the partition that it goes to, which is asked for`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition(), target = fixture.partition()
+        let requests = try await fixture.received(PermissionRequest.self)
+        try await fixture.grant(.write, to: "ann", in: partition)
+        try await fixture.grant(.write, to: "ann", in: target, lifetime: .milliseconds(1))
+        let ann = try await fixture.device("ann"), id = "m-\(partition.text)"
+        _ = try await ann.open(partition)
+        try await ann.upload(1, insert: id, into: partition)
+        guard case .ack = try await ann.answer() else { throw Device.Unexpected(what: "no ack") }
+        let kind = SyncEngine.Operation.Kind.update(
+            operators: ["$set": ["partition": .string(String(target.text.dropFirst(2)))]], arrayFilters: [])
+        func move() async throws {
+            try await ann.send(
+                .upload(
+                    .init(
+                        partition: partition, sentAt: 1_700_000_000_000,
+                        changesets: [
+                            Changeset(
+                                version: 2, clock: HybridTime(milliseconds: 1_700_000_000_000),
+                                operations: [.init(collection: "ChatMessage", id: .string(id), kind: kind)])
+                        ])))
+        }
+        try await move()
+        #expect(try await ann.error().code == .permissionsUnavailable)
+        try await eventually("its grant is asked for") {
+            requests.withLock { $0.contains { $0.user == "ann" && $0.partition == target } }
+        }
+        try await fixture.grant(.write, to: "ann", in: target, version: 2)
+        _ = try await ann.open(partition)
+        try await move()
+        guard case .ack = try await ann.answer() else { throw Device.Unexpected(what: "no ack") }
+    }
+
     @Test func `a Realm client's write waits while nobody renews its grant`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition(), app = "expiring", box = ObjectKey(table: "Box", id: .int(1))

@@ -102,7 +102,7 @@ extension Mutant {
             becomes: "version > lastVersion ? .renumbered(entry) : version == earlier ? .again(entry) : .foreign"),
         Mutant(
             "undecided-is-rejected", decision,
-            omits: "if undecided.contains(grant) { return drafts[index] = .done(.undecided) }"),
+            omits: "if undecided.contains(grant) { return drafts[index] = .done(.undecided(upload.partition)) }"),
         Mutant(
             "right-not-asked", decision, "mayWrite[grant] != true",
             becomes: "false"),
@@ -120,7 +120,7 @@ extension Mutant {
             "ack-is-late", decision, "head.number - plan.back(ordinal, in: partition)",
             becomes: "head.number - plan.back(ordinal, in: partition) + 1000"),
         Mutant(
-            "right-at-target-not-asked", run, "mayWrite[.init(partition: partition, user: upload.user)] == true",
+            "right-at-target-not-asked", run, "mayWrite[grant] == true",
             becomes: "true"),
         Mutant(
             "schema-not-checked", run,

@@ -8,6 +8,8 @@ struct ChangesetRun {
         /// A document that it needs is locked.
         case busy
         case rejected(OperationRejection)
+        /// It isn't known now whether the user may write in a partition.
+        case undecided(Partition)
     }
 
     private struct Touched {
@@ -89,7 +91,9 @@ struct ChangesetRun {
     }
 
     /// Validates the documents that the changeset results in.
-    mutating func check(mayWrite: [UploadDecision.GrantKey: Bool]) throws(Stop) {
+    mutating func check(
+        mayWrite: [UploadDecision.GrantKey: Bool], undecided: Set<UploadDecision.GrantKey>
+    ) throws(Stop) {
         for key in order {
             guard let document = documents[key], document.isChanged, let stored = document.stored else { continue }
             if let violation = storage.validate(document.namespace, stored.document) {
@@ -98,7 +102,9 @@ struct ChangesetRun {
             let partition = storage.partition(of: stored.document, in: document.namespace, id: key.id.text)
             if partition != upload.partition {
                 let isAllowed = document.wasHere && !partition.isInternal
-                guard isAllowed, mayWrite[.init(partition: partition, user: upload.user)] == true else {
+                let grant = UploadDecision.GrantKey(partition: partition, user: upload.user)
+                if isAllowed, undecided.contains(grant) { throw .undecided(partition) }
+                guard isAllowed, mayWrite[grant] == true else {
                     throw .rejected(
                         .init(
                             code: .wrongPartition,

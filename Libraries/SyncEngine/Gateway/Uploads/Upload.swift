@@ -47,8 +47,8 @@ public enum UploadResult: Sendable {
     case forked
     /// Versions before it are missing: the device has to subscribe again to learn the server's last version.
     case outOfOrder(expected: Int64)
-    /// It isn't known now whether the user may write: nothing is stored, and the device has to send it again.
-    case undecided
+    /// It isn't known now whether the user may write in a partition: nothing is stored, and the device has to send it again.
+    case undecided(Partition)
 }
 
 /// The positive answer to a changeset.

@@ -131,7 +131,7 @@ public struct UploadDecision: Sendable {
         }
         let grant = GrantKey(partition: upload.partition, user: upload.user)
         // A rejection would be final: the device would undo its write.
-        if undecided.contains(grant) { return drafts[index] = .done(.undecided) }
+        if undecided.contains(grant) { return drafts[index] = .done(.undecided(upload.partition)) }
         var run = ChangesetRun(upload: upload, storage: storage, interruption: interruption())
         do throws(ChangesetRun.Stop) {
             if let refusal { throw .rejected(refusal) }
@@ -140,10 +140,11 @@ public struct UploadDecision: Sendable {
                     OperationRejection(code: .notPermitted, reason: "the user may not write this partition"))
             }
             for place in upload.changeset.operations.indices { try run.apply(place, in: plan, busy: busyDocuments) }
-            try run.check(mayWrite: mayWrite)
+            try run.check(mayWrite: mayWrite, undecided: undecided)
         } catch {
             switch error {
             case .busy: stalled.insert(key)
+            case .undecided(let partition): drafts[index] = .done(.undecided(partition))
             case .rejected(let rejection): reject(upload, at: index, as: rejection, digest: digest, counter: &counter)
             }
             return

@@ -64,7 +64,8 @@ struct UploadRun {
                     code: .versionGap, message: "version \(version) came where \(expected) was expected",
                     partition: partition))
         // The device opens the partition again, for which permissions is asked, and sends the changeset again.
-        case .undecided:
+        case .undecided(let unknown):
+            if unknown != partition { session.ask(about: unknown) }
             session.closed(
                 upload, of: subscription,
                 .init(
