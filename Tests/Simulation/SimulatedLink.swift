@@ -150,6 +150,7 @@ final class SimulatedLink {
         standing = StandingGrant()
         renewalTime = nil
         (start, sentTo, reading, late) = (point.revision, nil, [], [])
+        answers = []
         (isReadingGrant, isAsking, isRevoked) = (false, false, false)
         perform(actions)
     }
@@ -191,6 +192,9 @@ final class SimulatedLink {
         rightsChanged(mayServe: mayServe)
         perform(self.machine?.granted(grant.access) ?? [])
     }
+
+    /// The version of the grant by which it is served.
+    var grantVersion: Revision? { standing.version }
 
     var isRenewalDue: Bool { isRenewalDue(at: wallTime) }
 

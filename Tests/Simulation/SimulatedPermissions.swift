@@ -71,6 +71,8 @@ struct SimulatedPermissions: Sendable {
     private var receipts: [String: Revision] = [:]
     private var memory = Array(repeating: Process(), count: Self.processes)
     private var lastVersion: Int64 = 0
+    /// When the grants end that don't last, by the numbers of their versions.
+    private var ends: [Int64: Int64] = [:]
     /// The users to whom some decision has ever given nothing.
     private(set) var denied: Set<String> = []
     /// Those to whom, or to all, some decision has ever given no right to write.
@@ -103,6 +105,9 @@ struct SimulatedPermissions: Sendable {
         if let grant = grant(of: user, at: now) { return grant.access == .write }
         return grants[user].map { $0.access != .none } ?? false ? nil : false
     }
+
+    /// Whether a grant has ended, also one that was replaced since.
+    func hasEnded(_ version: Revision, at now: Int64) -> Bool { ends[version.number].map { $0 <= now } ?? false }
 
     /// Whether some decision has ever said that a user may not write.
     func wasRestricted(_ user: String) -> Bool { !restricted.isDisjoint(with: [user, Self.everyone]) }
@@ -150,6 +155,7 @@ struct SimulatedPermissions: Sendable {
             user: user, access: access, version: Revision(epoch: 1, number: lastVersion),
             isFence: access == .none && before != .none, expires: isLasting ? nil : lifetime.map { now + $0 })
         grants[user] = grant
+        ends[lastVersion] = grant.expires
         calls?.append(.decide(access, user: user, version: lastVersion, isFence: grant.isFence))
         if grant.isFence { fences.append(Fence(user: user, version: grant.version)) }
         if !outbox.contains(user) { outbox.append(user) }

@@ -10,9 +10,8 @@ extension SimulatedWorld {
         let sent = link.sentDownloads
         let result = body(link)
         carryOut(link)
-        // By no grant that anybody has given.
-        if link.sentDownloads > sent,
-            permissions.grant(of: link.user, at: time - SimulatedPermissions.clockMargin) == nil
+        if link.sentDownloads > sent, let version = link.grantVersion,
+            permissions.hasEnded(version, at: time - SimulatedPermissions.clockMargin)
         {
             violations.append("\(link.user) is served after the end of its grant")
         }
