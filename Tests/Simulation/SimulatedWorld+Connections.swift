@@ -161,15 +161,18 @@ extension SimulatedWorld {
         links[index]?.uploads.removeFirst()
         if isAgain { happened(.answeredAgain) }
         let version = received.changeset.version
+        // A device that has opened the partition again hears when it sends the changeset again.
+        let isAwaited =
+            links[index]?.subscription == received.subscription && links[index]?.machine?.isClosed == false
         switch result {
         case .acknowledged(let ack):
-            links[index]?.answers.append(.ack(version: version, ack.revision, ack.lost))
+            if isAwaited { links[index]?.answers.append(.ack(version: version, ack.revision, ack.lost)) }
             countMoves(received.changeset, isAccepted: true)
         case .rejected(let rejection):
             happened(.rejected)
             countMoves(received.changeset, isAccepted: false)
-            links[index]?.answers.append(.rejected(version: version, rejection))
-        case .forked: links[index]?.answers.append(.forked(version: version))
+            if isAwaited { links[index]?.answers.append(.rejected(version: version, rejection)) }
+        case .forked: if isAwaited { links[index]?.answers.append(.forked(version: version)) }
         case .outOfOrder:
             happened(.versionGap)
             close(index, received.subscription, .gap)

@@ -280,9 +280,12 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     }
 
     /// Sends the answer of an upload.
-    func answered(_ upload: Upload, _ frame: GatewayFrame) {
+    ///
+    /// - Parameter subscription: As in ``closed(_:of:_:)``. A device that has opened the partition again sends the changeset again, and hears
+    ///   then. An answer in front of a `subscribed` that was read before the commit would tell it that the server has lost the changeset.
+    func answered(_ upload: Upload, of subscription: PartitionSubscription?, _ frame: GatewayFrame) {
         release(upload)
-        send(frame)
+        if subscriptions[upload.partition] === subscription { send(frame) }
     }
 
     /// An upload can't be committed now: closes its partition; the device opens it again.

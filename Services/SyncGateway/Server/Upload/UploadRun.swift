@@ -49,14 +49,15 @@ struct UploadRun {
         switch result {
         case .acknowledged(let acknowledgement):
             session.answered(
-                upload,
+                upload, of: subscription,
                 .ack(
                     .init(
                         partition: partition, version: version, revision: acknowledgement.revision,
                         lost: acknowledgement.lost)))
         case .rejected(let rejection):
-            session.answered(upload, .rejected(.init(partition: partition, version: version, reason: rejection)))
-        case .forked: session.answered(upload, .forked(partition: partition, version: version))
+            session.answered(
+                upload, of: subscription, .rejected(.init(partition: partition, version: version, reason: rejection)))
+        case .forked: session.answered(upload, of: subscription, .forked(partition: partition, version: version))
         case .outOfOrder(let expected):
             session.closed(
                 upload, of: subscription,
