@@ -18,8 +18,8 @@ enum UploadSQL {
 
     /// `$1` app, `$2` partitions, `$3` users: whether each user may write the partition at the same place; null if that isn't known now.
     static let grants = """
-        select k.partition, k.user_id, partita.may_write($1, k.partition, k.user_id)
-        from unnest($2::text[], $3::text[]) k(partition, user_id)
+        select k.partition, k.user_id, may_write from unnest($2::text[], $3::text[]) k(partition, user_id)
+        cross join lateral partita.may_write($1, k.partition, k.user_id) may_write
         """
 
     /// Checks the grants again under the partitions' locks: grants change only under these locks, so the answer still holds at the

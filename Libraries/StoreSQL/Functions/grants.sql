@@ -12,9 +12,9 @@ language sql stable rows 1 as $$
 $$;
 
 -- Whether a user may write a partition now; null if nobody knows: the user's grant has expired, and the question for another one isn't
--- answered yet.
-create or replace function partita.may_write(for_app text, for_partition text, for_user text) returns boolean
-language sql stable as $$
+-- answered yet. One row, since the planner makes functions that return rows a part of the statement, and plans others for each call.
+create or replace function partita.may_write(for_app text, for_partition text, for_user text) returns setof boolean
+language sql stable rows 1 as $$
     select coalesce(
         (select g.access = 'write' from partita.standing_grant(for_app, for_partition, for_user) g),
         case when not exists (
@@ -39,7 +39,8 @@ begin
     order by g.partition, g.user_id for share of g;
     if exists (
         select from unnest(partitions, users) k(partition, user_id)
-        where partita.may_write(app_id, k.partition, k.user_id) is not true)
+        cross join lateral partita.may_write(app_id, k.partition, k.user_id) may_write
+        where may_write is not true)
     then
         raise exception using errcode = 'PT403', message = 'a grant was revoked, or has expired, concurrently';
     end if;

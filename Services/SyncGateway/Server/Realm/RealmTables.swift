@@ -43,7 +43,7 @@ struct RealmTables: Sendable {
 
     /// Whether a user may write a partition now; `nil` if that isn't known.
     func mayWrite(_ user: String, in key: PartitionKey) async throws -> Bool? {
-        try await client.query("select partita.may_write($1, $2, $3)", Self.place(key) + [.text(user)])
+        try await client.query("select * from partita.may_write($1, $2, $3)", Self.place(key) + [.text(user)])
             .decode(Bool?.self).first ?? nil
     }
 
