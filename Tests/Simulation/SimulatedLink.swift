@@ -196,21 +196,18 @@ final class SimulatedLink {
     /// The version of the grant by which it is served.
     var grantVersion: Revision? { standing.version }
 
-    var isRenewalDue: Bool { isRenewalDue(at: wallTime) }
-
     /// Whether the grant has to be asked for again.
     func isRenewalDue(at now: Int64) -> Bool {
-        guard let renewalTime, let machine, !machine.isClosed, let expiry = standing.expiry else { return false }
-        return renewalTime <= now && expiry - Self.renewalLead <= now
+        guard let renewalTime, let machine, !machine.isClosed else { return false }
+        return renewalTime <= now && standing.isRenewalDue(lead: Self.renewalLead, now: now)
     }
 
     /// The grant is asked for again, and serves nothing after its end.
     /// - Returns: Whether it has ended.
     func renew(mayServe: Bool) -> Bool {
-        guard let expiry = standing.expiry else { return false }
         rightsChanged(mayServe: mayServe)
-        renewalTime = expiry <= wallTime ? wallTime + Self.renewalLead : expiry
-        return expiry <= wallTime
+        renewalTime = standing.nextRenewal(lead: Self.renewalLead, now: wallTime)
+        return standing.expiry.map { $0 <= wallTime } ?? false
     }
 
     /// The lease has lapsed, or is valid again.

@@ -103,7 +103,8 @@ struct SimulatedPermissions: Sendable {
     /// Whether a user may write; `nil` if nobody knows, since the user's grant has expired.
     func mayWrite(_ user: String, at now: Int64) -> Bool? {
         if let grant = grant(of: user, at: now) { return grant.access == .write }
-        return grants[user].map { $0.access != .none } ?? false ? nil : false
+        guard let own = grants[user], own.access != .none else { return false }
+        return nil
     }
 
     /// Whether a grant has ended, also one that was replaced since.
@@ -128,8 +129,9 @@ struct SimulatedPermissions: Sendable {
     /// - Parameter process: the process that decides.
     mutating func decide(_ access: Access, for user: String, by process: Int, now: Int64) {
         let before = grants[user]
-        let isLasting = before?.expires == nil || lifetime != nil && before?.holds(at: now) == true
-        if before?.access ?? .none == access, isLasting { return }
+        // Once all grants last, one that ends is replaced.
+        let isCurrent = before?.expires == nil || lifetime != nil && before?.holds(at: now) == true
+        if before?.access ?? .none == access, isCurrent { return }
         commit(access, for: user, by: process, now: now)
     }
 

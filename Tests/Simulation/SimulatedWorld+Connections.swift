@@ -69,7 +69,7 @@ extension SimulatedWorld {
             disconnect(index)
             return true
         }
-        if links[index]?.isRenewalDue(at: time + gateways[links[index]?.gateway ?? 0].clockOffset) == true {
+        if let link = links[index], link.isRenewalDue(at: wallTime(of: link)) {
             _ = change(index) { _ in }
             return true
         }

@@ -19,10 +19,13 @@ extension SimulatedWorld {
         return result
     }
 
+    /// The clock of a connection's gateway.
+    func wallTime(of link: SimulatedLink) -> Int64 { time + gateways[link.gateway].clockOffset }
+
     /// The timer of a subscription, which comes before what else its loop has to do.
     private mutating func renewIfDue(_ link: SimulatedLink) {
-        link.wallTime = time + gateways[link.gateway].clockOffset
-        guard link.isRenewalDue else { return }
+        link.wallTime = wallTime(of: link)
+        guard link.isRenewalDue(at: link.wallTime) else { return }
         let isExpired = link.renew(mayServe: gateways[link.gateway].mayServe(at: time))
         if isExpired { happened(.expired) }
         permissions.questions.append(link.user)

@@ -53,6 +53,15 @@ public struct StandingGrant: Sendable {
         return take(version: version, expires: expires, isForEveryone: isForEveryone) ? .replaced : .none
     }
 
+    /// Whether the grant has to be asked for again: it ends within `lead` milliseconds, or has ended.
+    /// - Parameter now: Milliseconds since 1970.
+    public func isRenewalDue(lead: Int64, now: Int64) -> Bool { expiry.map { $0 - lead <= now } ?? false }
+
+    /// When to look again, after a grant has been asked for again: at its end, and without an answer at intervals of `lead`.
+    /// - Parameter now: Milliseconds since 1970.
+    /// - Returns: `nil` for a grant that doesn't end.
+    public func nextRenewal(lead: Int64, now: Int64) -> Int64? { expiry.map { $0 <= now ? now + lead : $0 } }
+
     /// Whether the partition may be served now.
     ///
     /// - Parameters:

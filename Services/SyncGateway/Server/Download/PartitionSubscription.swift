@@ -242,11 +242,12 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     ///
     /// - Parameter asked: The pairs that were already requested in this round.
     func renewalDue(asked: inout Set<ExactText>) {
-        guard !isEnded, let expiry = grant.expiry, expiry - Self.renewalLead <= wallTime, let claims = session.claims
+        let now = wallTime, lead = Self.renewalLead
+        guard !isEnded, grant.isRenewalDue(lead: lead, now: now), let claims = session.claims,
+            let next = grant.nextRenewal(lead: lead, now: now)
         else { return }
         rightsChanged()
-        let isExpired = expiry <= wallTime
-        session.shard.expiries.schedule(self, at: isExpired ? wallTime + Self.renewalLead : expiry)
+        session.shard.expiries.schedule(self, at: next)
         let app = session.app
         guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)) else { return }
         // Without an answer the next appointment asks again.
