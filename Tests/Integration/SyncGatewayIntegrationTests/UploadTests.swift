@@ -155,6 +155,29 @@ import Testing
         guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
     }
 
+    @Test func `an upload from before a partition was opened again is answered when it is sent again`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        try await fixture.postgres.withTransaction { transaction in
+            // It can't be committed before the partition is opened again.
+            try await transaction.execute("lock table partita.uploads in access exclusive mode")
+            try await device.upload(1, insert: "a-\(partition.text)", into: partition, clock: 1_700_000_000_000)
+            try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+            try await device.send(.ping)
+            guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
+        }
+        guard case .subscribed = try await device.answer() else {
+            throw Device.Unexpected(what: "an answer in front of what was read before the commit")
+        }
+        try await device.upload(1, insert: "a-\(partition.text)", into: partition, clock: 1_700_000_000_000)
+        guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+        try await device.send(.ping)
+        guard case .pong = try await device.answer() else { throw Device.Unexpected(what: "a second answer") }
+    }
+
     @Test func `a version that is too old to be distinguished from others is refused`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
