@@ -1,5 +1,4 @@
 import AccessTokens
-import AppDefinition
 import DocumentModel
 import EventLoop
 import Foundation
@@ -308,18 +307,6 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         guard let subscription = subscriptions[partition] else { return }  // already reported
         subscription.unsubscribe()
         fail(report)
-    }
-
-    /// Asks permissions about a partition into which a changeset moves documents, and which needn't be open: so it can be decided when it
-    /// comes again.
-    func ask(about partition: Partition) {
-        guard let claims, let device = identity?.device else { return }
-        let grants = context.downloads.grants, app = app
-        // Short: it ends with an answer, or without one, and then the next attempt asks again.
-        Task(executorPreference: shard.loop.taskExecutor) {
-            _ = try? await grants.resolve(
-                app: app, user: claims.user, device: device, partition: partition, claims: RuleUser(claims).claims)
-        }
     }
 
     /// The time after which a device should retry what failed: random, so that devices don't all retry at once.

@@ -1,3 +1,5 @@
+import AppDefinition
+import DocumentModel
 import DocumentStore
 import EventLoop
 import Logging
@@ -21,6 +23,7 @@ struct UploadRun {
                 let result = try await path.committer.commit(upload, app: app)
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
                 answer(result)
+                if case .undecided(let unknown) = result, unknown != upload.partition { await ask(about: unknown) }
             } catch let error as DocumentStoreError where error.code == .unavailable {
                 // Only this changeset failed; the store has logged the reason.
                 refuse(error.message)
@@ -44,6 +47,15 @@ struct UploadRun {
                 code: .unavailable, message: message, partition: upload.partition, retryAfter: DeviceSession.pause()))
     }
 
+    /// Asks permissions about a partition into which the changeset moves documents, and which needn't be open: so it can be decided when it
+    /// comes again. Without an answer it asks again then.
+    private func ask(about partition: Partition) async {
+        guard let claims = session.claims else { return }
+        _ = try? await session.context.downloads.grants.resolve(
+            app: session.app, user: claims.user, device: upload.device, partition: partition,
+            claims: RuleUser(claims).claims)
+    }
+
     private func answer(_ result: UploadResult) {
         let partition = upload.partition, version = upload.changeset.version
         switch result {
@@ -65,8 +77,7 @@ struct UploadRun {
                     code: .versionGap, message: "version \(version) came where \(expected) was expected",
                     partition: partition))
         // The device opens the partition again, for which permissions is asked, and sends the changeset again.
-        case .undecided(let unknown):
-            if unknown != partition { session.ask(about: unknown) }
+        case .undecided:
             session.closed(
                 upload, of: subscription,
                 .init(
