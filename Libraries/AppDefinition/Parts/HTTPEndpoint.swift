@@ -36,17 +36,17 @@ public struct HTTPEndpoint: Sendable {
     public var respondsWithResult: Bool
     /// Whether it isn't served: the app disables it, or it has a setting that isn't supported.
     public var isDisabled: Bool
-    /// Whether it has a setting that isn't supported, though the app doesn't disable it.
+    /// Whether the app would have it served, and it isn't.
     public var isRefused = false
     /// `create_user_on_auth`: whether Atlas made an account for a caller with an unknown JSON Web Token.
     public var createsUsers: Bool
     /// Whether the function's value is answered as Extended JSON by default, or else as plain JSON.
     public var returnsExtendedJSON: Bool
 
-    /// Has it not served, because of something that isn't supported; what the app disables stays disabled.
+    /// Has it not served, because of something that isn't supported or isn't there.
     mutating func refuse() {
-        isRefused = isRefused || !isDisabled
-        isDisabled = true
+        if isDisabled { return }
+        (isDisabled, isRefused) = (true, true)
     }
 }
 

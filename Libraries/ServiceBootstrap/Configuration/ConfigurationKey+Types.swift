@@ -18,7 +18,7 @@ extension ConfigurationKey where Value == String {
 
     /// A key whose value names a file that this process can read.
     public static func file(_ name: String, _ documentation: String) -> Self {
-        string(name, documentation, problem: { UnreadableFile.problem($0) })
+        string(name, documentation, problem: UnreadableFile.problem)
     }
 
     /// A key whose value an engine's client parses: a URL of one of the schemes, or a text in the client's own format, without a

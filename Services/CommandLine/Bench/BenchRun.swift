@@ -79,6 +79,7 @@ struct BenchRun: Sendable {
         while written < plan.writes {
             // The load is open: a write has its time, whatever became of those before it.
             let due = begin + plan.due(written)
+            // In short sleeps, since nothing wakes it for a signal.
             while due > .now, !signals.isRaised {
                 try await Task.sleep(until: min(due, .now + Self.attention), tolerance: .zero, clock: .continuous)
             }

@@ -64,7 +64,7 @@ import Testing
         let answers = Task {
             var answered = 0
             while true {
-                try await Task.sleep(for: .milliseconds(100))
+                try await Task.sleep(for: .milliseconds(100))  // permissions takes that long
                 let questions = asked.withLock { Array($0.dropFirst(answered)) }
                 for question in questions { try await fixture.deny(question.user, question.partition) }
                 answered += questions.count
