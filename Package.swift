@@ -263,7 +263,7 @@ let testTargets: [Target] = [
         swiftSettings: settings),
     tests("Unit", "BenchmarkRunnerTests", ["BenchmarkRunner", "EventLoop"]),
 
-    tests("Unit", "EventLoopTests", ["EventLoop", "TestSupport"]),
+    tests("Unit", "EventLoopTests", ["EventLoop", "TestSupport", "Texts"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),

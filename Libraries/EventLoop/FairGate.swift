@@ -95,8 +95,8 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
         state.withLock { !$0.isClosed && $0.shares.take(owner, member: member) }
     }
 
-    /// Whether callers of an owner wait.
-    public func isAwaited(by owner: Owner) -> Bool { state.withLock { $0.shares.waiting(owner) > 0 } }
+    /// The number of an owner's callers that wait.
+    public func waiting(of owner: Owner) -> Int { state.withLock { $0.shares.waiting(owner) } }
 
     /// Releases a place.
     /// - Parameter member: The same as in ``enter(_:member:within:)``.

@@ -35,7 +35,7 @@ final class ClientTurn: Sendable {
         turns.slowUsers.withLock { $0.insert(app, user, until: .now + turns.times.memory) }
         if isSlow.withLock({ $0 }) { return }
         while !turns.slowGate.enterAtOnce(app, member: user) {
-            if ContinuousClock.now - begin >= turns.times.longest, turns.gate.isAwaited(by: app) {
+            if ContinuousClock.now - begin >= turns.times.longest, turns.gate.waiting(of: app) > 0 {
                 throw DocumentStoreError(
                     .overloaded,
                     "the call was ended, since it takes long and others wait: give it an index or a narrower filter, or try again later"

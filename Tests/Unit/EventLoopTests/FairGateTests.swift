@@ -1,7 +1,11 @@
 import EventLoop
 import Testing
+import Texts
 
 @Suite struct FairGateTests {
+    /// Long enough for a task to be refused, if it is.
+    private let moment = Duration.milliseconds(5)
+
     @Test func `a task that finds no place waits for one, and places are returned`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("a")
@@ -47,20 +51,9 @@ import Testing
     @Test func `a member's many waiting tasks leave room for another member's`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("app", member: "mallory")
-        let waiting = (0..<2).map { _ in
-            Task {
-                // The attempts below wait as well, for moments, and may be the second one.
-                while await self.refusal({ try await gate.enter("app", member: "mallory") }) == .full {
-                    await Task.yield()
-                }
-            }
-        }
-        var refusal: FairGate<String>.Refusal?
-        // Until both are waiting.
-        while refusal != .full {
-            refusal = await self.refusal { try await gate.enter("app", member: "mallory", within: .milliseconds(5)) }
-        }
-        #expect(await self.refusal { try await gate.enter("app", member: "mia", within: .milliseconds(5)) } == .late)
+        let waiting = await tasks(of: ["mallory", "mallory"], waitingAt: gate)
+        #expect(await refusal { try await gate.enter("app", member: "mallory", within: moment) } == .full)
+        #expect(await refusal { try await gate.enter("app", member: "mia", within: moment) } == .late)
         for task in waiting { task.cancel() }
         for task in waiting { _ = await task.result }
         gate.leave("app", member: "mallory")
@@ -70,16 +63,11 @@ import Testing
     @Test func `those who fill the room don't keep out who has nothing waiting`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 4, waitingPerMember: 4)
         try await gate.enter("app", member: "mallory")
-        var waiting = (0..<4).map { _ in Task { try await gate.enter("app", member: "mallory") } }
-        let moment = Duration.milliseconds(5)
-        // Until all are waiting.
-        while await refusal({ try await gate.enter("app", member: "mallory", within: moment) }) != .full {}
+        var waiting = await tasks(of: ["mallory", "mallory", "mallory", "mallory"], waitingAt: gate)
+        #expect(await refusal { try await gate.enter("app", member: "mallory", within: moment) } == .full)
         #expect(await refusal { try await gate.enter("app", member: "mia", within: moment) } == .late, "she waits")
-        waiting += [
-            Task { try await gate.enter("app", member: "ann") }, Task { try await gate.enter("app", member: "bob") },
-            Task { try await gate.enter("app", member: "cleo") }, Task { try await gate.enter("app", member: "dan") },
-        ]
-        while await refusal({ try await gate.enter("app", member: "mia", within: moment) }) != .full {}
+        waiting += await tasks(of: ["ann", "bob", "cleo", "dan"], waitingAt: gate)
+        #expect(await refusal { try await gate.enter("app", member: "mia", within: moment) } == .full)
         for task in waiting { task.cancel() }
         for task in waiting { _ = await task.result }
         gate.leave("app", member: "mallory")
@@ -93,6 +81,16 @@ import Testing
         gate.close()
         #expect(await waiting.value == .closed)
         #expect(await refusal { try await gate.enter("c") } == .closed)
+    }
+
+    /// Tasks that wait at the gate for as long as nobody leaves it, one of each member that is named.
+    private func tasks(
+        of members: [ExactText], waitingAt gate: FairGate<String>
+    ) async -> [Task<Void, any Error>] {
+        let before = gate.waiting(of: "app")
+        let tasks = members.map { member in Task { try await gate.enter("app", member: member) } }
+        while gate.waiting(of: "app") < before + members.count { await Task.yield() }
+        return tasks
     }
 
     private func refusal(_ body: () async throws -> Void) async -> FairGate<String>.Refusal? {
