@@ -108,7 +108,7 @@ public struct StoreCheck: Sendable {
             """
         ),
         // Rows are dropped by days from the beginning, so what is left of an epoch has no gap; and if anything is left of the head's
-        // epoch, its last one is.
+        // epoch, its last one is. What isn't published is needed, however old it is.
         (
             .historyGap,
             """
@@ -117,6 +117,12 @@ public struct StoreCheck: Sendable {
             group by c.partition, c.epoch, p.epoch, p.head
             having max(c.revision) - min(c.revision) + 1 <> count(*)
                 or c.epoch = p.epoch and max(c.revision) <> p.head
+            union
+            select p.partition || ' ' || p.epoch from partita.partitions p left join partita.published d using (app, partition)
+            where p.app = $1 and p.head > 0 and (d.epoch is null or (d.epoch, d.revision) < (p.epoch, p.head))
+                and not exists (
+                    select from partita.changes c
+                    where c.app = p.app and c.partition = p.partition and c.epoch = p.epoch and c.revision = p.head)
             """
         ),
         (

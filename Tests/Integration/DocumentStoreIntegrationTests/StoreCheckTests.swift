@@ -69,6 +69,7 @@ struct StoreCheckTests {
         ),
         (.tombstone, "update partita.tombstones set _id = 's:5' where _id = 's:2'"),
         (.historyGap, "delete from partita.changes where _id = 's:5'"),
+        (.historyGap, "truncate partita.changes"),
         (.history, "delete from TABLE where _id = 's:5'"),
         (
             .unpublished,
