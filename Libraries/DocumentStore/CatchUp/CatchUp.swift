@@ -56,13 +56,14 @@ public struct CatchUp: Sendable {
     /// The version of the device's last changeset in that snapshot; 0 when there is none.
     public var lastVersion: Int64
 
-    /// A catch-up from the head, which has nothing.
-    public init(from head: Revision, _ standing: Standing) {
+    /// A catch-up that has nothing: after the head, or of a partition to which nobody has written. `nil` if there may be something to read.
+    public init?(after revision: Revision, _ standing: Standing) {
+        guard standing.head <= revision || standing.head.number == 0 else { return nil }
         epoch = standing.epoch
         entries = []
-        from = head
+        from = revision
+        head = max(standing.head, revision)
         to = head
-        self.head = head
         remaining = 0
         tombstoneHorizon = standing.tombstoneHorizon
         lastVersion = standing.lastVersion

@@ -47,6 +47,41 @@ struct CatchUpTests {
         }
     }
 
+    @Test func `a standing says that there is nothing to read exactly when a read finds nothing`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            func compare(after revision: Revision, hasNothing: Bool, _ line: Int = #line) async throws {
+                let device = CatchUp.Device(app: StoreFixture.app, partition: partition, user: "ada", device: "phone")
+                let standing = try #require(try await fixture.store.standings(of: [device])[device])
+                let read = try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: revision, user: "ada", device: "phone")
+                #expect(read.entries.isEmpty == hasNothing, "line \(line)")
+                guard let nothing = CatchUp(after: revision, standing) else {
+                    #expect(!hasNothing, "line \(line)")
+                    return
+                }
+                #expect(hasNothing, "line \(line)")
+                #expect([nothing.from, nothing.to, nothing.head] == [read.from, read.to, read.head], "line \(line)")
+                #expect(nothing.epoch == read.epoch && nothing.remaining == read.remaining, "line \(line)")
+                #expect(nothing.lastVersion == read.lastVersion, "line \(line)")
+                #expect(nothing.tombstoneHorizon == read.tombstoneHorizon, "line \(line)")
+            }
+            try await compare(after: EpochHistory.beginning, hasNothing: true)
+            try await compare(after: start, hasNothing: true)
+            let epoch = try await fixture.beginEpoch()
+            try await compare(after: EpochHistory.beginning, hasNothing: true)
+            _ = try await fixture.commit(.of(1, [.insert("m1", [:], in: partition)], in: partition))
+            try await compare(after: EpochHistory.beginning, hasNothing: false)
+            try await compare(after: start, hasNothing: false)
+            try await compare(after: Revision(epoch: epoch, number: 1), hasNothing: true)
+            _ = try await fixture.commit(.of(2, [.delete("m1")], in: partition))
+            try await compare(after: Revision(epoch: epoch, number: 1), hasNothing: false)
+            try await compare(after: EpochHistory.beginning, hasNothing: false)
+            _ = try await fixture.store.serveAnew(app: StoreFixture.app, partition: partition)
+            try await compare(after: EpochHistory.beginning, hasNothing: false)
+        }
+    }
+
     @Test func `a part is cut by the real bytes, however well a document compresses`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

@@ -258,7 +258,8 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     // MARK: The catch-up
 
     private func readChunk(after revision: Revision, counts: Bool) {
-        // Most devices that open a partition again have everything, and all of them when the gateway was suspended for a moment.
+        // Most devices that open a partition again have everything, and all of them when the gateway was suspended for a moment. A partition
+        // that is opened for the first time mostly has nothing.
         guard counts, !isBehind, let identity = session.identity else {
             return readDocuments(after: revision, counts: counts)
         }
@@ -266,11 +267,11 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             let standing = try await path.standings.value(
                 of: .init(app: identity.app, partition: partition, user: identity.user, device: identity.device))
             guard !isEnded else { return }
-            guard let standing, standing.head <= revision else {
+            guard let standing, let nothing = CatchUp(after: revision, standing) else {
                 return readDocuments(after: revision, counts: counts)
             }
             path.epoch.saw(standing.epoch)
-            chunkRead(CatchUp(from: revision, standing))
+            chunkRead(nothing)
         }
     }
 
