@@ -15,6 +15,10 @@ enum ChaosCommand {
                 "seed", value: "NUMBER", "decides the faults and the writes (default: a random one, which is printed)"),
             .init("devices", value: "NUMBER", "how many devices write (default: 6)"),
             .init(
+                "lose-commits",
+                "let Postgres go back to what it was seconds before, too, by snapshots and failovers; no user is removed"
+            ),
+            .init(
                 "rest", value: "SECONDS",
                 "how long everything may take to come to rest afterwards (default: 240)"),
             .init(
@@ -36,7 +40,8 @@ enum ChaosCommand {
             seed: seed, length: try length(arguments), devices: try arguments.int("devices", in: 1...100) ?? 6,
             rest: .seconds(try arguments.int("rest", in: 1...3600) ?? 240), places: places,
             basePort: try arguments.int("port", in: 1024...65000) ?? LocalPort.free(15),
-            proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template", isJSON: arguments.has("json"))
+            proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template",
+            losesCommits: arguments.has("lose-commits"), isJSON: arguments.has("json"))
         let signals = StopSignals()
         let report = try await SystemLock.hold(places) {
             chmod(places.data, 0o755)  // engines may run as another user

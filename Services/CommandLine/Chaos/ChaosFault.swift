@@ -17,6 +17,10 @@ struct ChaosFault: Sendable {
         case killDevice = "kill-device"
         /// A device that only reads is installed anew, with an empty store.
         case reinstall
+        /// A copy of Postgres's data directory, made now, takes the place of what it is in the end: the commits in between are lost.
+        case snapshot
+        /// A standby, made now, takes the place of Postgres in the end, without what was committed in the second half of the time.
+        case failover
     }
 
     /// When it begins, from the start of the load on.

@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import Glibc
 import HTTPClient
+import LocalEngines
 import SyncEngine
 
 /// Carries out the faults of a plan.
@@ -12,6 +13,7 @@ struct ChaosFaults: Sendable {
     let ends: ChaosEnds
     let tool: Tool
     let stage: ChaosStage
+    let postgresPort: Int
 
     /// Does each fault at its time; returns when the time is over, and nothing stands still any more.
     /// - Parameter report: called for each fault, when it begins.
@@ -64,7 +66,30 @@ struct ChaosFaults: Sendable {
         case .reinstall:
             report(fault.text)
             try await devices.first { $0.name == fault.target }?.reinstall(stage)
+        case .snapshot, .failover:
+            report(fault.text)
+            try await loseCommits(fault)
         }
+    }
+
+    /// Puts a copy of Postgres in its place.
+    private func loseCommits(_ fault: ChaosFault) async throws {
+        let copy = try await PostgresCopy(
+            of: stage.places.engines, port: postgresPort,
+            in: ChaosStage.folder(in: stage.places) + "/postgres-\(fault.at.wholeMilliseconds)",
+            isStandby: fault.kind == .failover)
+        if fault.kind == .failover {
+            try await copy.promote {
+                try await Task.sleep(for: fault.length / 2)
+            } lagging: {
+                try await Task.sleep(for: fault.length / 2)
+            }
+        } else {
+            try await Task.sleep(for: fault.length)
+        }
+        ends.losingCommits()
+        try copy.replace()
+        await system.signal(SIGKILL, to: fault.target)
     }
 
     /// The gateway that leads most shards of the outbox; the first one while none says that it leads.

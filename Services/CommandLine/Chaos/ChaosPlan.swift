@@ -20,9 +20,18 @@ struct ChaosPlan: Sendable {
     ///   - devices: the devices that may be killed.
     ///   - readers: the devices that may be installed anew.
     ///   - engines: the engines that may be killed.
-    init(seed: UInt64, length: Duration, devices: [String], readers: [String], engines: [String]) {
+    ///   - losesCommits: whether Postgres goes back to what it was some seconds before, too.
+    init(
+        seed: UInt64, length: Duration, devices: [String], readers: [String], engines: [String], losesCommits: Bool
+    ) {
         var generator = SeededGenerator(seed: seed)
-        let choices = Self.choices(devices: devices, readers: readers, engines: engines)
+        var choices = Self.choices(devices: devices, readers: readers, engines: engines)
+        if losesCommits {
+            for kind in [ChaosFault.Kind.snapshot, .failover] {
+                choices.append(
+                    Choice(kind: kind, targets: ["postgres"], weight: 10, length: 4000...12_000, rest: 15_000))
+            }
+        }
         var free: [String: Int] = [:]
         let end = length.wholeMilliseconds
         var time = Int64.random(in: 1500...3000, using: &generator)

@@ -17,16 +17,18 @@ final class ChaosRun: Sendable {
     private let system: LocalSystem
     private let ends = ChaosEnds()
     private let memory: ChaosMemory
+    private let losesCommits: Bool
     private let isJSON: Bool
     private let loop = EventLoop(name: "chaos")
 
     /// The services that run twice.
     static let copied = ["sync-gateway", "trigger-workers"]
-    private static let visitorCount = 2
+    /// What makes them members and removes them isn't written by devices, so nobody writes again what Postgres loses of it.
+    private var visitorCount: Int { losesCommits ? 0 : 2 }
 
     init(
         seed: UInt64, length: Duration, devices: Int, rest: Duration, places: Places, basePort: Int,
-        proxyTemplate: String, isJSON: Bool
+        proxyTemplate: String, losesCommits: Bool, isJSON: Bool
     ) {
         self.seed = seed
         self.length = length
@@ -34,6 +36,7 @@ final class ChaosRun: Sendable {
         self.rest = rest
         self.places = places
         self.basePort = basePort
+        self.losesCommits = losesCommits
         self.isJSON = isJSON
         let ends = ends
         system = LocalSystem(
@@ -73,14 +76,14 @@ final class ChaosRun: Sendable {
             syncURL: "ws://127.0.0.1:\(proxy.port)", loop: loop)
         let store = try await tool.store(of: ChaosApp.id).store
         let (devices, visitors) = try await Progress.step(
-            "registering \(deviceCount) devices and \(Self.visitorCount) visitors"
+            "registering \(deviceCount) devices and \(visitorCount) visitors"
         ) {
             try await enter(stage, store: store, tool: tool)
         }
         let engines = await system.engineNames
         let plan = ChaosPlan(
             seed: seed, length: length, devices: devices.filter(\.writes).map(\.name),
-            readers: devices.filter { !$0.writes }.map(\.name), engines: engines)
+            readers: devices.filter { !$0.writes }.map(\.name), engines: engines, losesCommits: losesCommits)
         say(
             ["seed": .int64(Int64(clamping: seed)), "faults": .int64(Int64(plan.faults.count))],
             "seed \(seed): \(plan.faults.count) faults in \(Progress.text(length))")
@@ -92,7 +95,9 @@ final class ChaosRun: Sendable {
             Task { try await visitor.run(seed: seed &+ UInt64(index)) { isOver.withLock { $0 } } }
         }
         defer { for visit in visiting { visit.cancel() } }
-        let faults = ChaosFaults(system: system, proxy: proxy, devices: devices, ends: ends, tool: tool, stage: stage)
+        let faults = ChaosFaults(
+            system: system, proxy: proxy, devices: devices, ends: ends, tool: tool, stage: stage,
+            postgresPort: basePort + 10)
         try await faults.play(plan, length: length) { fault, time, text in
             let row: Document = ["at": .double(time / .seconds(1)), "fault": .string(text)]
             self.say(row, "\(Self.clock(time))  \(text)")
@@ -123,7 +128,7 @@ final class ChaosRun: Sendable {
         for visitor in visitors { try await visitor.close() }
         return ChaosReport(
             seed: seed, violations: violations, counts: found.counts + [("faults", plan.faults.count)],
-            memory: memory.most)
+            memory: memory.most, leftOut: losesCommits ? ["fence"] : [])
     }
 
     // MARK: Devices
@@ -161,7 +166,7 @@ final class ChaosRun: Sendable {
             try await app.close()
         }
         var visitors: [ChaosVisitor] = []
-        for number in 0..<Self.visitorCount {
+        for number in 0..<visitorCount {
             visitors.append(
                 try await ChaosVisitor.enter(
                     "v\(number + 1)", team: teams[number % teams.count], stage: stage, store: store, tool: tool))

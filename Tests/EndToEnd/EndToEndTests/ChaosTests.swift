@@ -17,6 +17,17 @@ extension EndToEnd {
             #expect(output.contains("Everything held, with seed 1."))
         }
 
+        @Test(.needsRealBroker) func `devices give back what Postgres loses by a snapshot or a failover`() async throws
+        {
+            let run = try await Run(seed: 3, minutes: "0.75", more: ["--lose-commits"])
+            let status = await run.process.wait()
+            let output = try run.output
+            #expect(status == .exited(0), "\(output)")
+            #expect(output.contains("snapshot postgres for ") || output.contains("failover postgres for "), "\(output)")
+            for check in Run.checks where check != "fence" { #expect(output.contains("ok     \(check)"), "\(output)") }
+            #expect(!output.contains("ok     fence"), "nobody was removed")
+        }
+
         @Test func `the checks see what was changed behind the system's back, and name it`() async throws {
             let run = try await Run(seed: 2, minutes: "0.2", more: ["--rest", "40"])
             // A device that connects again is mended by what it says that it holds: only after the faults does nothing connect.

@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Glibc
+import LocalEngines
 import PartitaClient
 import TestSupport
 import Testing
@@ -12,13 +13,13 @@ extension EndToEnd {
         @Test func `a promoted standby that lacks the last commits gets them back from the devices`() async throws {
             let system = try await RunningSystem.start("partita-e2e-failed-over-\(getpid())")
             let work = try await Work(system)
-            let copy = try await PostgresCopy.make(of: system, name: "standby", isStandby: true)
+            let copy = try await PostgresCopy(of: system, name: "standby", isStandby: true)
             try await copy.promote {
                 try await work.kept()
             } lagging: {
                 try await work.lost()
             }
-            try await copy.takeOver()
+            try await copy.takeOver(system)
             try await work.verify()
             #expect(
                 try await system.query("select reason from partita.epochs order by epoch").decode(String.self)
@@ -33,10 +34,10 @@ extension EndToEnd {
             let system = try await RunningSystem.start("partita-e2e-snapshot-\(getpid())")
             let work = try await Work(system)
             try await work.kept()
-            let copy = try await PostgresCopy.make(of: system, name: "snapshot", isStandby: false)
+            let copy = try await PostgresCopy(of: system, name: "snapshot", isStandby: false)
             try await work.lost()
             try await Task.sleep(for: .seconds(2))  // services look at the log's position once a second
-            try await copy.takeOver()
+            try await copy.takeOver(system)
             try await work.verify()
             #expect(
                 try await system.query("select reason from partita.epochs order by epoch").decode(String.self)
@@ -51,7 +52,7 @@ extension EndToEnd {
             let first = try await RunningSystem.start(name)
             let work = try await Work(first)
             try await work.kept()
-            let copy = try await PostgresCopy.make(of: first, name: "snapshot", isStandby: false)
+            let copy = try await PostgresCopy(of: first, name: "snapshot", isStandby: false)
             try await work.lost()
             try first.kill("trigger-workers", SIGCONT)
             #expect(await first.up.terminate(grace: .seconds(40)) == .exited(0))
