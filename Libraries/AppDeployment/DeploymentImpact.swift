@@ -10,9 +10,13 @@ public struct DeploymentImpact: Sendable {
     public var repartitions: [DocumentStore.Repartition] = []
     /// Collections of which documents would violate their new schema.
     public var schemas: [SchemaImpact] = []
+    /// Clients with a Realm SDK that would begin anew.
+    public var realmReset: RealmReset?
 
-    /// A line for each collection.
-    public var lines: [String] { repartitions.map(\.line) + schemas.flatMap(\.lines) }
+    /// A line for each collection, and one for clients with a Realm SDK.
+    public var lines: [String] {
+        repartitions.map(\.line) + schemas.flatMap(\.lines) + (realmReset.map { [$0.line] } ?? [])
+    }
 
     /// What `requireAllowed` throws.
     func refusal(_ options: AppDeployments.Options) -> DeploymentError? {
@@ -70,6 +74,7 @@ extension AppDeployments {
         let store = store(definition)
         return DeploymentImpact(
             repartitions: try await store.repartitions(by: storage),
-            schemas: try await schemaImpacts(of: definition, after: former, in: store))
+            schemas: try await schemaImpacts(of: definition, after: former, in: store),
+            realmReset: try await realmReset(of: definition, after: former))
     }
 }

@@ -11,20 +11,23 @@ extension ObjectSchema {
 
     /// The classes and properties of both; `nil` if they contradict each other.
     public func joined(with other: ObjectSchema) -> ObjectSchema? {
+        guard contradictions(of: other).isEmpty else { return nil }
         var joined = self
         for (name, type) in other.classes {
-            guard var mine = joined.classes[name] else {
-                joined.classes[name] = type
-                continue
-            }
-            guard mine.key == type.key else { return nil }
-            for (field, property) in type.properties {
-                if let known = mine.properties[field], known != property { return nil }
-                mine.properties[field] = property
-            }
-            joined.classes[name] = mine
+            joined.classes[name, default: type].properties.merge(type.properties) { mine, _ in mine }
         }
         return joined
+    }
+
+    /// The names of classes, and of properties with their class, that another schema has differently.
+    public func contradictions(of other: ObjectSchema) -> [String] {
+        other.classes.sorted { $0.key < $1.key }.flatMap { name, type -> [String] in
+            guard let mine = classes[name] else { return [] }
+            if mine.key != type.key { return ["class \(name)"] }
+            return type.ordered.filter { field, property in
+                mine.properties[ExactText(field)].map { $0 != property } ?? false
+            }.map { "property \(name).\($0.field)" }
+        }
     }
 
     /// The names of classes, and of properties with their class, that another schema doesn't have.

@@ -23,6 +23,16 @@ enum TestApp {
     static func deploy(
         _ name: String, _ files: [String: String], on system: RunningSystem, _ options: [String] = []
     ) async throws -> String {
+        let folder = try write(name, files, on: system)
+        let run = try await CapturedRun.run(
+            CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory] + options)
+        guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
+        return run.output
+    }
+
+    /// Writes an app's files.
+    /// - Returns: their folder.
+    static func write(_ name: String, _ files: [String: String], on system: RunningSystem) throws -> String {
         let folder = "\(system.directory)/\(name)"
         for (file, text) in files {
             let url = URL(fileURLWithPath: "\(folder)/\(file)")
@@ -30,9 +40,6 @@ enum TestApp {
                 at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try text.write(to: url, atomically: true, encoding: .utf8)
         }
-        let run = try await CapturedRun.run(
-            CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory] + options)
-        guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
-        return run.output
+        return folder
     }
 }
