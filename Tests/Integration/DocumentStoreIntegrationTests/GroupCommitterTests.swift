@@ -101,15 +101,21 @@ struct GroupCommitterTests {
             let committer = GroupCommitter(store: fixture.store, limits: .init(largeOperations: 100))
             let group = ServiceGroup(services: [committer], logger: Logger(label: "test"))
             let run = Task { try await group.run() }
+            // It runs when it has answered.
+            _ = try await committer.commit(
+                .of(1, [.insert("first", in: partitions[0])], device: "other", in: partitions[0]),
+                app: StoreFixture.app)
+            let uploads = partitions.enumerated().map { number, partition in
+                Upload.of(1, (0..<5_000).map { .insert("\(number)-\($0)", in: partition) }, in: partition)
+            }
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for (number, partition) in partitions.enumerated() {
-                    tasks.addTask {
-                        let inserts = (0..<5_000).map { Operation.insert("\(number)-\($0)", in: partition) }
-                        let result = try await committer.commit(.of(1, inserts, in: partition), app: StoreFixture.app)
+                for upload in uploads {
+                    // Immediate, so that all are queued before the committer stops.
+                    tasks.addImmediateTask {
+                        let result = try await committer.commit(upload, app: StoreFixture.app)
                         #expect(result.acknowledgement != nil, "\(result)")
                     }
                 }
-                try await Task.sleep(for: .milliseconds(100))
                 group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }
