@@ -27,9 +27,10 @@ extension AppDeployments {
         }
         let rows = try await client.query(
             """
-            select p.schema, count(distinct p.partition)::int, count(f.file)::int
-            from partita.realm_partitions p left join partita.realm_files f
-                on f.app = p.app and f.partition = p.partition and f.seen_at > now() - interval '30 days'
+            select p.schema, count(*)::int, sum(f.count)::int
+            from partita.realm_partitions p cross join lateral (
+                select count(*) from partita.realm_files f
+                where f.app = p.app and f.partition = p.partition and f.seen_at > now() - interval '30 days') f
             where p.app = $1 group by p.schema
             """, [.text(definition.id)])
         var differences: Set<ExactText> = [], partitions = 0, clients = 0
