@@ -5,7 +5,7 @@ import Glibc
 /// A copy of a private Postgres server that runs, which can take the place of the server's data directory. The server's last commits are
 /// lost then, as by a snapshot of the disk that is put back, or by a failover to a standby that lagged behind.
 public struct PostgresCopy: Sendable {
-    private let port: Int
+    private let url: String
     /// The server's directory.
     private let original: EngineDirectory
     /// The copy's directory.
@@ -15,21 +15,18 @@ public struct PostgresCopy: Sendable {
     /// Copies the server as it is now.
     /// - Parameters:
     ///   - engines: the directory that holds the directory of the server, and maybe of other engines.
-    ///   - port: the server's port.
+    ///   - url: the server's, as of `PostgresEngine`.
     ///   - root: where to put the copy; it must not exist.
     ///   - isStandby: whether the copy can be started as a standby; otherwise it is what a snapshot of the data directory has.
-    public init(of engines: String, port: Int, in root: String, isStandby: Bool) async throws(EngineError) {
-        self.port = port
+    public init(of engines: String, url: String, in root: String, isStandby: Bool) async throws(EngineError) {
+        self.url = url
         self.root = root
         original = EngineDirectory(engine: "postgres", root: engines)
         copy = EngineDirectory(engine: "postgres", root: root)
         try copy.create()
         try await copy.run(
             try PostgresPrograms.directory(of: "initdb") + "/pg_basebackup",
-            [
-                "-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "-D", copy.path + "/data", "-c", "fast", "-X",
-                "stream",
-            ] + (isStandby ? ["-R"] : []))
+            ["-d", url, "-D", copy.path + "/data", "-c", "fast", "-X", "stream"] + (isStandby ? ["-R"] : []))
     }
 
     /// Starts the copy as a standby, runs `body` while it receives what the server commits, and then cuts it off, runs `lagging`, and promotes
@@ -41,17 +38,16 @@ public struct PostgresCopy: Sendable {
         try await standby.start()
         do {
             try await body()
-            let position = try await query("select pg_current_wal_lsn()", port: port)
+            let position = try await query("select pg_current_wal_lsn()", at: url)
             try await wait(
-                for: "the standby has all of it", "select pg_last_wal_replay_lsn() >= '\(position)'", port: standby.port
-            )
-            _ = try await query("alter system set primary_conninfo = ''", port: standby.port)
-            _ = try await query("select pg_reload_conf()", port: standby.port)
+                for: "the standby has all of it", "select pg_last_wal_replay_lsn() >= '\(position)'", at: standby.url)
+            _ = try await query("alter system set primary_conninfo = ''", at: standby.url)
+            _ = try await query("select pg_reload_conf()", at: standby.url)
             try await wait(
                 for: "the standby receives nothing more", "select count(*) = 0 from pg_stat_wal_receiver",
-                port: standby.port)
+                at: standby.url)
             try await lagging()
-            _ = try await query("select pg_promote()", port: standby.port)
+            _ = try await query("select pg_promote()", at: standby.url)
         } catch {
             await standby.stop()
             throw error
@@ -69,9 +65,9 @@ public struct PostgresCopy: Sendable {
         }
     }
 
-    private func wait(for what: String, _ condition: String, port: Int) async throws {
+    private func wait(for what: String, _ condition: String, at url: String) async throws {
         let end = ContinuousClock.now + .seconds(20)
-        while try await query(condition, port: port) != "t" {
+        while try await query(condition, at: url) != "t" {
             guard ContinuousClock.now < end else {
                 throw EngineError(engine: copy.engine, message: "not within 20 s: \(what)")
             }
@@ -79,10 +75,9 @@ public struct PostgresCopy: Sendable {
         }
     }
 
-    private func query(_ sql: String, port: Int) async throws -> String {
+    private func query(_ sql: String, at url: String) async throws -> String {
         let run = try await CapturedRun.run(
-            try PostgresPrograms.directory(of: "psql") + "/psql",
-            ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "-d", "partita", "-Atc", sql])
+            try PostgresPrograms.directory(of: "psql") + "/psql", [url, "-Atc", sql])
         guard run.status.isSuccess else { throw EngineError(engine: copy.engine, message: "\(sql): \(run.output)") }
         return run.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }

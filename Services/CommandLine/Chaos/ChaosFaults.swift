@@ -13,7 +13,6 @@ struct ChaosFaults: Sendable {
     let ends: ChaosEnds
     let tool: Tool
     let stage: ChaosStage
-    let postgresPort: Int
 
     /// Does each fault at its time; returns when the time is over, and nothing stands still any more.
     /// - Parameter report: called for each fault, when it begins.
@@ -75,17 +74,17 @@ struct ChaosFaults: Sendable {
     /// Puts a copy of Postgres in its place.
     private func loseCommits(_ fault: ChaosFault) async throws {
         let copy = try await PostgresCopy(
-            of: stage.places.engines, port: postgresPort,
+            of: stage.places.engines, url: await system.configuration.postgresURL,
             in: ChaosStage.folder(in: stage.places) + "/postgres-\(fault.at.wholeMilliseconds)",
             isStandby: fault.kind == .failover)
         if fault.kind == .failover {
             try await copy.promote {
-                try await Task.sleep(for: fault.length / 2)
+                try await Task.sleep(for: fault.length / 2)  // what is committed meanwhile is kept
             } lagging: {
-                try await Task.sleep(for: fault.length / 2)
+                try await Task.sleep(for: fault.length / 2)  // and meanwhile, lost
             }
         } else {
-            try await Task.sleep(for: fault.length)
+            try await Task.sleep(for: fault.length)  // what is committed meanwhile is lost
         }
         ends.losingCommits()
         try copy.replace()

@@ -95,9 +95,7 @@ final class ChaosRun: Sendable {
             Task { try await visitor.run(seed: seed &+ UInt64(index)) { isOver.withLock { $0 } } }
         }
         defer { for visit in visiting { visit.cancel() } }
-        let faults = ChaosFaults(
-            system: system, proxy: proxy, devices: devices, ends: ends, tool: tool, stage: stage,
-            postgresPort: basePort + 10)
+        let faults = ChaosFaults(system: system, proxy: proxy, devices: devices, ends: ends, tool: tool, stage: stage)
         try await faults.play(plan, length: length) { fault, time, text in
             let row: Document = ["at": .double(time / .seconds(1)), "fault": .string(text)]
             self.say(row, "\(Self.clock(time))  \(text)")

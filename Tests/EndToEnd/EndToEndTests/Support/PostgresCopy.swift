@@ -1,4 +1,3 @@
-import Foundation
 import LocalEngines
 import TestSupport
 
@@ -6,7 +5,7 @@ extension PostgresCopy {
     /// Copies a system's Postgres as it is now.
     init(of system: RunningSystem, name: String, isStandby: Bool) async throws {
         try await self.init(
-            of: system.directory + "/engines", port: URL(string: try system.setting("postgres.url"))?.port ?? 0,
+            of: system.directory + "/engines", url: try system.setting("postgres.url"),
             in: system.directory + "/" + name, isStandby: isStandby)
     }
 
