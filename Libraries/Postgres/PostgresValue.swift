@@ -29,7 +29,14 @@ public enum PostgresValue: Hashable, Sendable {
 
     /// A text that is only for display, such as a script's message: U+0000, which can't be stored, becomes U+FFFD.
     public static func legible(_ text: String) -> PostgresValue {
-        .text(text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text)
+        .text(storable(text))
+    }
+
+    /// Texts that are only for display, as ``legible(_:)``.
+    public static func legibleArray(_ texts: [String]) -> PostgresValue { .textArray(texts.map(storable)) }
+
+    private static func storable(_ text: String) -> String {
+        text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
 
     public init(_ text: String?) { self = text.map(PostgresValue.text) ?? .null }

@@ -15,5 +15,6 @@ package enum PermissionsMigrations {
             (8, "rules-of-grants", PackageResources._008_rules_of_grants_sql),
             (9, "commit-grant", PackageResources._009_commit_grant_sql),
             (10, "first-grant", PackageResources._010_first_grant_sql),
+            (11, "first-grants", PackageResources._011_first_grants_sql),
         ])
 }

@@ -73,6 +73,8 @@ public enum PermissionsServer {
                     handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
                 EventConsumer(
                     pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
+                    // The questions of many lanes share statements.
+                    options: EventConsumerOptions(concurrency: 64),
                     handler: RequestsHandler(decider: decider, apps: engines.apps, clock: engines.clock), logger: logger
                 ),
                 ChangeConsumer(

@@ -139,8 +139,11 @@ import Testing
         // What a decision does that is held up before its commit.
         try await fixture.postgres.withTransaction { transaction in
             let granted = try await transaction.query(
-                "select from partita.first_grant($1, 's:patio', 'ivy', '{}', 'read', 'a test', null, 1, 0, 'blocked')",
-                [.text(PermissionsFixture.app)])
+                """
+                select from partita.first_grants(
+                    array[$1], array['s:patio'], array['ivy'], array['{}'], array['read'], array['a test'], array[null::bigint],
+                    array[1::bigint], array[0::bigint])
+                """, [.text(PermissionsFixture.app)])
             #expect(granted.count == 1)
             try await fixture.tell(.userDeleted, of: "ivy")
             try await eventually("the revocation waits for it", within: .seconds(20)) {

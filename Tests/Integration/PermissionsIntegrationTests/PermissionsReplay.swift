@@ -14,6 +14,7 @@ struct PermissionsReplay {
 
     private let client: PostgresClient
     private let grants: GrantTable
+    private let firstAnswers: FirstAnswers
     private let fences: FenceTable
     /// The grants that were committed, by their version in the simulation, and the other way round.
     private var committed: [Int64: Grant] = [:]
@@ -23,6 +24,7 @@ struct PermissionsReplay {
     init(on client: PostgresClient) async throws {
         self.client = client
         grants = GrantTable(client: client)
+        firstAnswers = FirstAnswers(client: client)
         fences = FenceTable(client: client)
         for table in ["grants", "grant_subjects", "grant_outbox", "fences"] {
             _ = try await client.query("delete from partita.\(table)")
@@ -69,7 +71,7 @@ struct PermissionsReplay {
         let subject = Subject(app: Self.app, user: user, partition: Self.partition)
         let verdict = Verdict(Grant.Access(rawValue: access.rawValue) ?? .none, reason: "simulated")
         if let again = try await grants.commit(verdict, on: subject, basis: .whatever) { return again }
-        guard let first = try await grants.commitFirst(verdict, on: subject, claims: [:]) else {
+        guard let first = try await firstAnswers.commit(verdict, on: subject, claims: [:]) else {
             throw NothingCommitted()
         }
         return first

@@ -18,6 +18,7 @@ struct Decider: Sendable {
     let evaluator: RuleEvaluator
     let relay: GrantRelay
     let logger: Logger
+    private let firstAnswers: FirstAnswers
     private var grants: GrantTable { GrantTable(client: client) }
     private var dependencies: DependencyTable { DependencyTable(client: client) }
 
@@ -27,6 +28,7 @@ struct Decider: Sendable {
         self.evaluator = evaluator
         self.relay = relay
         self.logger = logger
+        firstAnswers = FirstAnswers(client: client)
     }
 
     /// The number of attempts: a rule whose dependencies differ each time can't be watched.
@@ -40,7 +42,7 @@ struct Decider: Sendable {
     func decide(_ subject: Subject, claims: Document) async throws {
         var expected: Set<Dependency> = []
         let rules = apps.app(subject.app).map(AppliedRules.init)
-        let standing = try await grants.standing(of: subject, by: rules)
+        let standing = try await firstAnswers.standing(of: subject, by: rules)
         if standing.own.map({ $0.access == Grant.Access.none }) ?? true {
             // The rules are evaluated before anything is written. A denial here needn't be watched, since nothing is served because
             // of it.
@@ -73,7 +75,7 @@ struct Decider: Sendable {
     /// - Returns: `false` if there was another one meanwhile.
     private func answer(_ subject: Subject, claims: Document, _ verdict: Verdict) async throws -> Bool {
         let start = ContinuousClock.now
-        guard let grant = try await grants.commitFirst(verdict, on: subject, claims: claims) else { return false }
+        guard let grant = try await firstAnswers.commit(verdict, on: subject, claims: claims) else { return false }
         relay.publish(grant)
         PermissionsMetrics.decisions[grant.access.rawValue].increment()
         PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
@@ -91,7 +93,7 @@ struct Decider: Sendable {
     /// Revokes all grants of a user whom auth has blocked: access tokens can outlive accounts.
     func shutOut(app: String, user: String) async throws {
         // A concurrent decision that didn't see the block has already written its subject, or writes it with its grant.
-        try await grants.awaitFirst(app: app, user: user)
+        try await firstAnswers.awaitThose(app: app, user: user)
         for subject in try await grants.subjects(app: app, user: user) {
             try await revoke(subject, reason: GrantTable.shutOutReason)
         }

@@ -43,22 +43,6 @@ package struct GrantTable: Sendable {
         ).first.map { try Self.grant($0, of: subject) }
     }
 
-    /// Stores the claims of a user who asks, and commits the first answer to the question, by `partita.first_grant`.
-    ///
-    /// - Returns: `nil` when there is a grant, or the user is blocked.
-    package func commitFirst(_ verdict: Verdict, on subject: Subject, claims: Document) async throws -> Grant? {
-        try await client.query(
-            "select * from partita.first_grant($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            Self.pair(subject) + [.text(ExtendedJSON.print(claims))] + Self.values(of: verdict)
-        ).first.map { try Self.grant($0, of: subject) }
-    }
-
-    /// Returns when first answers to a user that are being committed can be found: those that didn't see that the user is blocked.
-    func awaitFirst(app: String, user: String) async throws {
-        _ = try await client.query(
-            "select from partita.lock_first_grants($1, $2, true)", [.text(app), .text(user)])
-    }
-
     private static func values(of verdict: Verdict) -> [PostgresValue] {
         [
             .text(verdict.access.rawValue), .legible(verdict.reason),
@@ -106,37 +90,7 @@ package struct GrantTable: Sendable {
         ).first.map { try Self.grant($0, of: subject) }
     }
 
-    /// What there is when a user asks.
-    struct Standing {
-        var own: Grant?
-        /// The grant for all users, if it was decided by the present rules.
-        var shared: Grant?
-        var isShutOut = false
-    }
-
-    func standing(of subject: Subject, by rules: AppliedRules?) async throws -> Standing {
-        let rows = try await client.query(
-            """
-            select \(Self.columns), user_id, exists (
-                    select from partita.shut_out_users where app = $1 and user_id = $3) as is_shut_out
-            from (select) one left join partita.grants on app = $1 and partition = $2 and (
-                user_id = $3
-                or user_id = '*' and rules = $4 and secrets = $5 and epoch = partita.current_epoch() and expires_at is null)
-            """, Self.pair(subject) + [PostgresValue(rules?.version), PostgresValue(rules?.secrets)])
-        var standing = Standing()
-        for row in rows {
-            standing.isShutOut = try row.decode("is_shut_out")
-            guard let user = try row.decode("user_id", as: String?.self) else { continue }
-            if user.hasSameBytes(as: subject.user) {
-                standing.own = try Self.grant(row, of: subject)
-            } else {
-                standing.shared = try Self.grant(row, of: subject.everyone)
-            }
-        }
-        return standing
-    }
-
-    private static let columns = """
+    static let columns = """
         access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires,
         false as fence
         """
@@ -250,10 +204,14 @@ package struct GrantTable: Sendable {
         }
     }
 
-    /// Deletes the claims of a blocked user, so that later changes don't cause decisions for the user.
+    /// Deletes the claims of a blocked user, so that later changes don't cause decisions for the user. Locks them in the order of
+    /// `partita.first_grants`.
     func forgetClaims(app: String, user: String) async throws {
         try await client.execute(
-            "delete from partita.grant_subjects where app = $1 and user_id = $2", [.text(app), .text(user)])
+            """
+            delete from partita.grant_subjects where ctid = any(array(
+                select ctid from partita.grant_subjects where app = $1 and user_id = $2 order by partition for update))
+            """, [.text(app), .text(user)])
     }
 
     // MARK: The outbox
@@ -303,7 +261,7 @@ package struct GrantTable: Sendable {
         [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
     }
 
-    private static func grant(_ row: PostgresRow, of subject: Subject) throws -> Grant {
+    static func grant(_ row: PostgresRow, of subject: Subject) throws -> Grant {
         let (access, epoch, version, reason, expires, isFence) = try row.decode(
             (String, Int32, Int64, String?, Int64?, Bool).self)
         return Grant(
