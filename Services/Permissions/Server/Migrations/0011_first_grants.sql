@@ -16,13 +16,13 @@ begin
         where (p.app, p.partition) in (select * from unnest(for_apps, for_partitions))
         order by p.app, p.partition for update;
     insert into partita.grant_subjects as s (app, partition, user_id, claims)
-        select distinct on (q.app, q.partition, q.user_id) q.*
+        select distinct on (q.app collate "C", q.partition collate "C", q.user_id collate "C") q.*
         from unnest(for_apps, for_partitions, for_users, new_claims) q(app, partition, user_id, claims)
         order by q.app collate "C", q.partition collate "C", q.user_id collate "C"
         on conflict (app, partition, user_id) do update set claims = excluded.claims, asked_at = now();
     return query
         with question as (
-            select distinct on (q.app, q.partition, q.user_id) q.*
+            select distinct on (q.app collate "C", q.partition collate "C", q.user_id collate "C") q.*
             from unnest(
                 for_apps, for_partitions, for_users, new_accesses, new_reasons, lifetimes, new_rules, new_secrets
             ) with ordinality q(app, partition, user_id, access, reason, lifetime, rules, secrets, place)

@@ -54,9 +54,8 @@ package struct FirstAnswers: Sendable {
     private static func read(_ questions: [Question], _ client: PostgresClient) async throws -> [Standing] {
         let rows = try await client.query(
             """
-            select q.place, g.user_id, exists (
-                    select from partita.shut_out_users u where u.app = q.app and u.user_id = q.user_id) as is_shut_out,
-                \(GrantTable.columns)
+            select \(GrantTable.columns), g.user_id, q.place, exists (
+                    select from partita.shut_out_users u where u.app = q.app and u.user_id = q.user_id) as is_shut_out
             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
                 with ordinality q(app, partition, user_id, of_rules, of_secrets, place)
             cross join lateral (values (q.user_id), ('*')) holder(user_id)
@@ -86,8 +85,7 @@ package struct FirstAnswers: Sendable {
         let verdicts = answers.map(\.verdict)
         let rows = try await client.query(
             """
-            select place, granted_access as access, granted_epoch as epoch, granted_version as version, granted_reason as reason,
-                granted_until as expires, false as fence
+            select granted_access, granted_epoch, granted_version, granted_reason, granted_until, false as fence, place
             from partita.first_grants($1, $2, $3, $4, $5, $6, $7, $8, $9)
             """,
             subjects(answers.map(\.subject)) + [
