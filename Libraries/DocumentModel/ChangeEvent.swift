@@ -62,6 +62,13 @@ public struct ChangeEvent: Sendable {
     /// The event's id, the same at every delivery: app, partition, revision.
     public var id: String { "\(app)/\(partition.text)/\(revision)" }
 
+    /// The partition and revision of the change with an ``id``; `nil` for any other text. A partition may have slashes, the others have none.
+    public static func place(id: String) -> (partition: Partition, revision: Revision)? {
+        let parts = id.splitAtBytes("/")
+        guard parts.count >= 3, let revision = Revision(parts[parts.count - 1]) else { return nil }
+        return (Partition(text: parts[1..<(parts.count - 1)].joined(separator: "/")), revision)
+    }
+
     public init(
         app: String, namespace: Namespace, operationType: OperationType, documentKey: Value, partition: Partition,
         revision: Revision, incarnation: Revision, fullDocument: Document? = nil,

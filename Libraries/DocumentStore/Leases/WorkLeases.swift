@@ -72,22 +72,26 @@ public struct WorkLeases: Sendable {
     /// Does the work while this process holds a lease, which is renewed meanwhile and released then.
     /// - Parameter duration: How long others wait after this process was killed.
     /// - Returns: `false`, without having done anything, if other processes hold all leases.
-    /// - Throws: the body's error, or that of a renewal, which cancels the body.
+    /// - Throws: the body's error, or that of a renewal, which cancels the body: ``Lost`` when there is another fence.
     public func hold(for duration: Duration, _ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
-        guard try await !acquire(for: duration).isEmpty else { return false }
+        guard let fence = try await acquire(for: duration)[0] else { return false }
         let result: Result<Void, any Error>
-        do { result = .success(_ = try await renewing(for: duration, body)) } catch { result = .failure(error) }
+        do { result = .success(_ = try await renewing(fence, for: duration, body)) } catch { result = .failure(error) }
         // If it fails, the lease expires by itself.
         try? await release()
         try result.get()
         return true
     }
 
-    /// Does the work under a lease that this process holds for half of a duration at least, and renews it meanwhile.
+    /// The lease has expired during the work, for example while the process was stopped: another one may have it, or have had it.
+    public struct Lost: Error {}
+
+    /// Does the work under the only lease of this name, which this process holds for half of a duration at least, and renews it meanwhile.
+    /// - Parameter fence: The fence that ``acquire(for:)`` returned for it.
     /// - Returns: When it was renewed for the last time; `nil` if that wasn't needed.
-    /// - Throws: the body's error, or that of a renewal, which cancels the body.
+    /// - Throws: the body's error, or that of a renewal, which cancels the body: ``Lost`` when there is another fence.
     public func renewing(
-        for duration: Duration, _ body: @escaping @Sendable () async throws -> Void
+        _ fence: Int64, for duration: Duration, _ body: @escaping @Sendable () async throws -> Void
     ) async throws -> ContinuousClock.Instant? {
         let renewed = Locked<ContinuousClock.Instant?>(nil)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -97,7 +101,7 @@ public struct WorkLeases: Sendable {
                 while true {
                     try await Task.sleep(for: duration / 3)
                     let now = ContinuousClock.now
-                    _ = try await acquire(for: duration)
+                    guard try await acquire(for: duration)[0] == fence else { throw Lost() }
                     renewed.withLock { $0 = now }
                 }
             }

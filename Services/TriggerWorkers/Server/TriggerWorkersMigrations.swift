@@ -12,5 +12,6 @@ enum TriggerWorkersMigrations {
             (5, "missed-events", PackageResources._005_missed_events_sql),
             (6, "journal-writes", PackageResources._006_journal_writes_sql),
             (7, "replays", PackageResources._007_replays_sql),
+            (8, "turns", PackageResources._008_turns_sql),
         ])
 }

@@ -100,7 +100,8 @@ public enum TriggerWorkersServer {
                     source: ChangeHistory(client: engines.postgres, epoch: engines.epoch), options: options,
                     handler: DatabaseTriggersHandler(
                         apps: engines.apps, runner: runner, missed: missed, flips: flips,
-                        turns: OrderedTurns(client: engines.postgres), logger: logger),
+                        turns: OrderedTurns(client: engines.postgres),
+                        history: ChangeHistory(client: engines.postgres, epoch: engines.epoch), logger: logger),
                     logger: logger),
                 EventConsumer(
                     pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,

@@ -90,6 +90,45 @@ extension EndToEnd {
             #expect(try await tool(["triggers", "--failures", "--json"], of: "inorder", on: system).isEmpty)
         }
 
+        /// The events come by many Kafka partitions: others may be there before the interrupted one is delivered again.
+        @Test func `a run that was killed between two writes goes on before any other`() async throws {
+            let system = try await RunningSystem.shared()
+            var app = Self.app(
+                "halfway",
+                add: """
+                    exports = async ({ documentKey }) => {
+                      const database = context.services.get("mongodb-atlas").db("d");
+                      const { count = 0 } = await database.collection("Total").findOne({ _id: 1 }) ?? {};
+                      await database.collection("Log").insertOne({ _id: documentKey._id, count });
+                      await new Promise(done => setTimeout(done, 30));
+                      await database.collection("Total").replaceOne({ _id: 1 }, { count: count + 1 }, { upsert: true });
+                    };
+                    """)
+            app["sync/config.json"] = """
+                {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
+                 "partition": {"key": "p", "type": "string", "required": false, "permissions": {"read": true, "write": true}}}
+                """
+            _ = try await TestApp.deploy("halfway", app, on: system)
+            let documents = (0..<240).map { #"{"_id": \#($0), "p": "part-\#($0 % 24)"}"# }.joined(separator: ",")
+            _ = try await tool(["documents", "insert", "d.Item", "[\(documents)]"], of: "halfway", on: system)
+            func count(_ collection: String) async throws -> Int {
+                Int(try await tool(["documents", "count", "d.\(collection)"], of: "halfway", on: system)) ?? 0
+            }
+            for least in [20, 80, 160] {
+                try await eventually("\(least) runs have begun", within: .seconds(60)) {
+                    try await count("Log") >= least
+                }
+                try await system.replace("trigger-workers")
+            }
+            try await eventually("all events are handled", within: .seconds(90)) { try await count("Log") == 240 }
+            try await eventually("the last one, too", within: .seconds(20)) {
+                try await tool(["documents", "find", "d.Total"], of: "halfway", on: system).contains("240")
+            }
+            let counts = try await tool(["documents", "find", "d.Log", "{}"], of: "halfway", on: system)
+                .split(separator: "\n").map { try ExtendedJSON.parseDocument(String($0))["count"]?.int64Value }
+            #expect(Set(counts).count == 240, "two runs have read the same total")
+        }
+
         @Test func `thousands of events that wait for a slow function don't hold up other collections`() async throws {
             let system = try await RunningSystem.shared()
             let app = Self.app(

@@ -17,6 +17,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
     let missed: MissedEvents
     let flips: PresenceFlips
     let turns: OrderedTurns
+    let history: ChangeHistory
     let logger: Logger
 
     private typealias Run = (trigger: TriggerDefinition, app: DeployedApp, event: TriggerEvent)
@@ -60,11 +61,35 @@ struct DatabaseTriggersHandler: ChangeHandler {
         guard let first = events.first, let document = first.payload.document,
             order(in: document.namespace, app: first.payload.app) != .document
         else { return try await run(events) }
-        try await turns.take(lane(of: first)) { try await run(events) }
+        try await turns.take(
+            lane(of: first), settle: { try await endBegun(in: document.namespace, of: first.payload.app, $0) }
+        ) {
+            try await run(events, in: $0)
+        }
     }
 
-    private func run(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
-        let runs = try await runs(for: events)
+    /// Goes on with what another worker, or this one before it was started again, had begun in an ordered lane: what it had read would be
+    /// wrong after runs for other events. Their events will be delivered, too, to whoever has their partitions by then.
+    private func endBegun(in namespace: ChangeEvent.Namespace, of id: String, _ turn: OrderedTurn) async throws {
+        guard let app = apps.app(id) else { return }
+        let triggers = app.definition.triggers(in: order(in: namespace, app: id), of: namespace)
+            .filter { app.pause(of: $0.name) == nil }
+        for begun in try await runner.begun(of: triggers.map(\.name), app: id) {
+            guard let trigger = app.definition.trigger(begun.trigger), let place = ChangeEvent.place(id: begun.event),
+                let change = try await history.change(app: id, partition: place.partition, revision: place.revision),
+                case .database(let condition) = trigger.event,
+                // Another version of the app may have a match that fails, as it will when the event is delivered.
+                let argument = try? condition.argument(for: change)
+            else { continue }
+            try await end([(trigger, app, TriggerEvent(change, argument: argument))], in: turn)
+        }
+    }
+
+    private func run(_ events: [ReceivedEvent<DocumentChangesEvent>], in turn: OrderedTurn? = nil) async throws {
+        try await end(try await runs(for: events), in: turn)
+    }
+
+    private func end(_ runs: [Run], in turn: OrderedTurn?) async throws {
         let entries = try await runner.entries(of: runs)
         // A run's end is recorded while the next one runs.
         try await withThrowingTaskGroup(of: Void.self) { ends in
@@ -72,7 +97,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
                 // What is left of the batch is delivered again, here or elsewhere.
                 if isGracefullyShuttingDown { throw CancellationError() }
                 guard let entries, try await !isMissed(run),
-                    try await runner.perform(run.trigger, of: run.app, on: run.event, after: entries)
+                    try await runner.perform(run.trigger, of: run.app, on: run.event, after: entries, in: turn)
                 else { continue }
                 ends.addTask { try await runner.end(run.trigger, of: run.app, on: run.event) }
             }

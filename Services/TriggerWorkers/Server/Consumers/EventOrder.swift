@@ -40,6 +40,19 @@ extension AppDefinition {
     }
 }
 
+extension AppDefinition {
+    /// The database triggers whose events are in the lane of a collection's, which isn't that of a document.
+    func triggers(in order: EventOrder, of namespace: ChangeEvent.Namespace) -> [TriggerDefinition] {
+        triggers.filter { trigger in
+            guard !trigger.isDisabled, case .database(let event) = trigger.event,
+                event.database.hasSameBytes(as: namespace.database)
+            else { return false }
+            guard order == .collection, let collection = event.collection else { return true }
+            return collection.hasSameBytes(as: namespace.collection)
+        }
+    }
+}
+
 extension TriggerDefinition {
     /// Whether the trigger's events are handled one after the other, also those of different documents.
     var isOrdered: Bool {

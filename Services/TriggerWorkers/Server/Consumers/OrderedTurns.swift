@@ -14,6 +14,7 @@ final class OrderedTurns: Sendable {
     /// The turn of a lane.
     private struct Turn {
         let leases: WorkLeases
+        var fence: Int64 = 0
         /// When the lease ends, by this process's clock.
         var end: ContinuousClock.Instant
     }
@@ -43,13 +44,25 @@ final class OrderedTurns: Sendable {
     }
 
     /// Handles a batch of a lane in this worker's turn, and waits for it.
-    func take(_ lane: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - settle: Called first, if another worker may have had the turn since this one had it for the last time.
+    ///   - body: What is to be done then.
+    func take(
+        _ lane: String, settle: @escaping @Sendable (OrderedTurn) async throws -> Void,
+        _ body: @escaping @Sendable (OrderedTurn) async throws -> Void
+    ) async throws {
         var turn =
             state.withLock { $0.kept.removeValue(forText: lane) }
             ?? Turn(leases: WorkLeases("triggers \(lane)", client: client), end: .now)
+        let former = turn.fence
         if turn.end - .now < Self.lease / 2 { try await acquire(&turn) }
+        let held = OrderedTurn(name: turn.leases.name, holder: turn.leases.holder, fence: turn.fence)
         do {
-            if let renewal = try await turn.leases.renewing(for: Self.lease, body) { turn.end = renewal + Self.lease }
+            let renewal = try await turn.leases.renewing(held.fence, for: Self.lease) {
+                if held.fence != former { try await settle(held) }
+                try await body(held)
+            }
+            if let renewal { turn.end = renewal + Self.lease }
         } catch {
             try? await turn.leases.release()
             throw error
@@ -65,7 +78,11 @@ final class OrderedTurns: Sendable {
 
     private func acquire(_ turn: inout Turn) async throws {
         var begin = ContinuousClock.now
-        while try await turn.leases.acquire(for: Self.lease).isEmpty {
+        while true {
+            if let fence = try await turn.leases.acquire(for: Self.lease)[0] {
+                turn.fence = fence
+                break
+            }
             // Nothing tells when the holder releases the lease; its batch mostly takes milliseconds.
             try await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
             begin = .now

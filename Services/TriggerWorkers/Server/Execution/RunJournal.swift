@@ -56,21 +56,26 @@ final class RunJournal: Sendable {
     private let records: RunRecords
     /// The chain of triggers that leads to what the run writes, as Extended JSON.
     private let chain: String
+    /// The turn in which it runs, if the trigger is ordered.
+    private let turn: OrderedTurn?
     private let state: Locked<State>
 
     /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
-    /// not be made twice.
+    /// not be made twice. Or it has the turn of an ordered trigger, and what was read may not hold any more.
     struct Overtaken: Error {}
 
     /// - Parameters:
     ///   - chain: The chain of triggers that leads to what the run writes.
     ///   - entries: what an earlier run has recorded.
+    ///   - turn: the turn in which it runs, if the trigger is ordered.
     init(
-        _ run: RunRecords.Run, chain: TriggerChain, entries: [RunRecords.Entry], records: RunRecords
+        _ run: RunRecords.Run, chain: TriggerChain, entries: [RunRecords.Entry], records: RunRecords,
+        turn: OrderedTurn? = nil
     ) throws {
         self.run = run
         self.chain = ExtendedJSON.print(chain.encoded())
         self.records = records
+        self.turn = turn
         var state = State()
         for entry in entries { state.recorded[entry.ordinal] = try Entry(entry) }
         self.state = Locked(state)
@@ -141,16 +146,17 @@ final class RunJournal: Sendable {
     ) async throws {
         let entries = state.withLock { $0.unwritten + [(effect.ordinal, Entry(effect, result))] }
         let stored = entries.map(\.1.stored)
+        let check = turn == nil ? "" : OrderedTurn.checkSQL(10) + ", "
         let answer = try await transaction.send(
             """
-            select partita.record_trigger_write($1, $2, $3, $4::bigint[], $5::text[], $6::text[], $7, $8),
+            select \(check)partita.record_trigger_write($1, $2, $3, $4::bigint[], $5::text[], $6::text[], $7, $8),
                 \(DocumentStore.triggerChainSQL("$9"))
             """,
             [
                 .text(run.app), .text(run.trigger), .text(run.event), .int8Array(entries.map(\.0)),
                 .textArray(stored.map(\.digest)), .textArray(stored.map(\.result)),
                 .text(HandledEvents.triggerRuns.consumer), .text(run.id), .text(chain),
-            ])
+            ] + (turn?.values(isBrief: effect.arguments["session"] == nil) ?? []))
         state.withLock { $0.answer = answer }
     }
 

@@ -43,6 +43,18 @@ struct RunRecords: Sendable {
         return runs.isEmpty ? [] : try await Self.read(runs, client)
     }
 
+    /// The runs of some triggers that have written something and haven't ended.
+    func begun(of triggers: [String], app: String) async throws -> [Run] {
+        let rows = try await client.query(
+            """
+            select distinct j.trigger, j.event from partita.trigger_journal j
+            where j.app = $1 and j.trigger = any($2) and not exists (
+                select from partita.handled_event_ids h
+                where h.consumer = $3 and h.event_id = j.app || '/' || j.trigger || '/' || j.event)
+            """, [.text(app), .textArray(triggers), .text(HandledEvents.triggerRuns.consumer)])
+        return try rows.decode((String, String).self).map { Run(app: app, trigger: $0.0, event: $0.1) }
+    }
+
     /// Marks the event as handled, and deletes what was recorded.
     func end(_ run: Run) async throws { try await ends.answer(to: run) }
 

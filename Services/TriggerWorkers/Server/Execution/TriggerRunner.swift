@@ -24,6 +24,7 @@ struct TriggerRunner: Sendable {
     let loops: TriggerLoops
     let logger: Logger
     private let records: RunRecords
+    private let waits = RetryWaits()
 
     init(
         client: PostgresClient, store: DocumentStore, turns: DocumentTurns, functions: FunctionHostPool,
@@ -65,18 +66,26 @@ struct TriggerRunner: Sendable {
         try await records.entries(of: runs.map { Self.record($0.trigger, $0.app, $0.event) })
     }
 
-    /// Records that a run which ``perform(_:of:on:after:)`` has done needs no repetition. Until then it would start again from its journal.
+    /// The events for which runs of some triggers of an app have begun, by another worker for instance, and haven't ended.
+    func begun(of triggers: [String], app: String) async throws -> [RunRecords.Run] {
+        try await records.begun(of: triggers, app: app)
+    }
+
+    /// Records that a run which ``perform(_:of:on:after:in:)`` has done needs no repetition. Until then it would start again from its journal.
     func end(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
         try await records.end(Self.record(trigger, app, event))
         TriggerMetrics.runs["done"].increment()
     }
 
     /// Runs the function.
-    /// - Parameter entries: What an earlier run has recorded.
+    /// - Parameters:
+    ///   - entries: What an earlier run has recorded.
+    ///   - turn: The turn in which it runs, if the trigger is ordered.
     /// - Returns: whether the run is done, and ``end(_:of:on:)`` must be called; `false` when the event was handled or is dead-lettered.
     /// - Throws: when an engine is unavailable; the event is delivered again.
     func perform(
-        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, after entries: [RunRecords.Entry]
+        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, after entries: [RunRecords.Entry],
+        in turn: OrderedTurn? = nil
     ) async throws -> Bool {
         if let loop = loops.loop(of: trigger, app: app.id, on: event) {
             try await refuse(trigger, of: app, on: event, because: loop)
@@ -91,7 +100,8 @@ struct TriggerRunner: Sendable {
             do {
                 if backoff.failures > 0 { entries = try await records.entries(of: [record])[0] }
                 guard let entries else { return false }
-                try await runOnce(record, after: entries, trigger, of: app, on: event, needsOwnHost: needsOwnHost)
+                try await runOnce(
+                    record, after: entries, trigger, of: app, on: event, in: turn, needsOwnHost: needsOwnHost)
                 return true
             } catch let failed as Failed {
                 let failure = failed.failure, wait = backoff.next()
@@ -101,7 +111,10 @@ struct TriggerRunner: Sendable {
                 needsOwnHost = needsOwnHost || failure.code == .hostLost
                 if backoff.failures < attempts, mayPass {
                     TriggerMetrics.runs["retried"].increment()
-                    try await Task.sleep(for: wait)
+                    // What another transaction was in the way of needs the time.
+                    let isLimited = turn != nil && !failed.hasMetConflict
+                    try await Task.sleep(
+                        for: isLimited ? waits.take(wait, of: trigger.name, app: app.id) : wait)
                     continue
                 }
                 let error = TriggerFailure.Failure(
@@ -152,10 +165,10 @@ struct TriggerRunner: Sendable {
 
     private func runOnce(
         _ record: RunRecords.Run, after entries: [RunRecords.Entry], _ trigger: TriggerDefinition, of app: DeployedApp,
-        on event: TriggerEvent, needsOwnHost: Bool
+        on event: TriggerEvent, in turn: OrderedTurn?, needsOwnHost: Bool
     ) async throws {
         let journal = try RunJournal(
-            record, chain: event.chain(of: trigger), entries: entries, records: records)
+            record, chain: event.chain(of: trigger), entries: entries, records: records, turn: turn)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
