@@ -89,6 +89,13 @@ import Testing
         // The attempt has used it up.
         #expect(try await browser.get(callback).status == 400)
 
+        // A cookie that another page has planted, whose value looks like auth's cookie.
+        let attacker = Browser(app: app)
+        let own = try await attacker.visitIssuer("oidc-acme", redirect: Self.page, state: "s")
+        let victim = Browser(app: app)
+        victim.cookies = ["x=1, " + attacker.cookies[0]]
+        #expect(try await victim.get(own).status == 400)
+
         let second = try await browser.visitIssuer("oidc-acme", redirect: Self.page, state: "s")
         #expect(try await browser.get(second).status == 302)
         #expect(try await browser.get(second).status == 400)

@@ -25,6 +25,8 @@ import Testing
         "odd": "exports = (request, response) => { response.setStatusCode(101); };",
         "split": "exports = (request, response) => { response.setHeader('X-Split', 'a\\r\\nX-Other: b'); };",
         "cookie": "exports = ({query}, response) => { response.setHeader('set-cookie', query.cookie); };",
+        "host":
+            "exports = (request, response) => { response.setHeader('NEL', '{}'); response.setHeader('report-to', '{}'); response.setHeader('X-Own', '1'); };",
         "unnamed": "exports = (request, response) => { response.setHeader('X Split', 'a'); };",
         "userWho": "exports = ({headers}) => ({id: context.user.id, token: headers.Authorization === undefined});",
     ]
@@ -42,6 +44,7 @@ import Testing
          {"route": "/odd", "http_method": "GET", "function_name": "odd", "respond_result": true},
          {"route": "/split", "http_method": "GET", "function_name": "split", "respond_result": true},
          {"route": "/cookie", "http_method": "GET", "function_name": "cookie", "respond_result": true},
+         {"route": "/host", "http_method": "GET", "function_name": "host", "respond_result": true},
          {"route": "/unnamed", "http_method": "GET", "function_name": "unnamed", "respond_result": true},
          {"route": "/off", "http_method": "GET", "function_name": "echo", "respond_result": true, "disabled": true},
          {"route": "/who", "http_method": "GET", "function_name": "userWho", "respond_result": true},
@@ -133,17 +136,33 @@ import Testing
         #expect(teapot.status == 418 && teapot.body.isEmpty)
     }
 
-    /// Endpoints of all apps have the host of auth, which knows the browser that began a sign-in by a cookie.
-    @Test func `a page has an origin of its own, and sets no cookie of the system`() async throws {
+    /// Endpoints of all apps have the same host, which is also auth's.
+    @Test func `a page has an origin of its own, and its cookies go to the app's endpoints only`() async throws {
         let (fixture, app) = try await deployed()
         let page = try await fixture.request("GET", "/cookie?cookie=mine%3D1", app: app)
         #expect(page.status == 200 && page.headers.value(forHTTPHeaderField: "Set-Cookie") == "mine=1")
         let policy = page.headers.value(forHTTPHeaderField: "Content-Security-Policy")
         #expect(policy?.contains("sandbox ") == true && policy?.contains("allow-same-origin") == false)
-        for cookie in ["partita-1%3D2", "%20%09partita-1%3D2%3B%20Path%3D%2F"] {
-            let planted = try await fixture.request("GET", "/cookie?cookie=\(cookie)", app: app)
-            #expect(planted.status == 500 && planted.headers.value(forHTTPHeaderField: "Set-Cookie") == nil)
+        let own = "/app/\(app.id)"
+        for (given, confined) in [
+            ("a=1; Path=/; HttpOnly", "a=1; Path=\(own); HttpOnly"), ("a=1;path=", "a=1; Path=\(own)"),
+            ("a=1; Path", "a=1; Path=\(own)"), ("a=b=c; \tPATH = /app/other/endpoint", "a=b=c; Path=\(own)"),
+            ("a=1; Path=\(own)er", "a=1; Path=\(own)"), ("a=1; Path=\(own)/endpoint/x", "a=1; Path=\(own)/endpoint/x"),
+            ("a=1; Path=\(own)/x; Path=/", "a=1; Path=\(own)/x; Path=\(own)"),
+            ("a=1; Domain=example.com; Secure", "a=1; Secure"),
+            ("a=1, partita-x=2; Path=/", "a=1, partita-x=2; Path=\(own)"),
+        ] {
+            let query = given.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let answer = try await fixture.request("GET", "/cookie?cookie=\(query)", app: app)
+            #expect(answer.headers.value(forHTTPHeaderField: "Set-Cookie") == confined, "\(given)")
         }
+        let host = try await fixture.request("GET", "/host", app: app).headers
+        #expect(["NEL", "Report-To"].allSatisfy { host.value(forHTTPHeaderField: $0) == nil })
+        #expect(host.value(forHTTPHeaderField: "Partita-Left-Out") == "NEL, report-to")
+        #expect(host.value(forHTTPHeaderField: "X-Own") == "1")
+        let long = String(repeating: "x", count: 25_000)
+        let large = try await fixture.request("GET", "/cookie?cookie=\(long)", app: app)
+        #expect(large.status == 500 && code(large.body) == "FunctionExecutionError")
     }
 
     @Test func `a value is plain or Extended JSON, as the endpoint or the client says`() async throws {

@@ -32,7 +32,7 @@ struct RedirectSignIn: Sendable {
 
         /// - Parameter state: a sign-in's, since a browser may have several under way.
         static func name(_ state: String) -> String {
-            SystemCookie.prefix + hexadecimal(Array(Sodium.digest(state).prefix(8)))
+            "partita-" + hexadecimal(Array(Sodium.digest(state).prefix(8)))
         }
     }
 

@@ -100,11 +100,16 @@ struct RedirectRoutes: Sendable {
             ])
     }
 
+    /// A comma belongs to a cookie's value (RFC 6265, section 5.4): another cookie's value mustn't be taken for this one.
     private static func cookie(_ name: String, of request: HTTPRequest) -> String? {
-        (request.headers["cookie"] ?? "").split { $0 == ";" || $0 == "," }.lazy
-            .map { $0.drop { $0 == " " } }
-            .first { $0.startsWithBytes(of: name + "=") }
-            .map { String($0.utf8.dropFirst(name.utf8.count + 1)) ?? "" }
+        for field in request.headers where field.name.lowercased() == "cookie" {
+            for pair in field.value.splitAtBytes(";") {
+                let parts = pair.splitAtBytes("=", maxSplits: 1)
+                let given = parts[0].trimmingCharacters(in: .whitespaces)
+                if parts.count == 2, given.hasSameBytes(as: name) { return parts[1] }
+            }
+        }
+        return nil
     }
 
     /// The device as SDKs describe it in a query: JSON in Base64.

@@ -13,6 +13,6 @@ struct EndpointRoute: Sendable {
         let app = try apps.requested(try request.parameters.require("app"))
         let endpoints = app.definition.endpoints(at: "/" + (try request.parameters.require("route")))
         let endpoint = try EndpointRun.choose(request.method, of: endpoints, "endpoint")
-        return try await run.answer(request, of: app, .init(endpoint: endpoint))
+        return try await run.answer(request, of: app, .init(endpoint: endpoint, appPath: "/app/\(app.id)"))
     }
 }

@@ -22,6 +22,8 @@ struct EndpointRun: Sendable {
     /// What a request asked for.
     struct Target: Sendable {
         let endpoint: HTTPEndpoint
+        /// The path below which everything is the app's.
+        let appPath: String
         /// The service and the action of `context.request`.
         var service = ""
         var action: String?
@@ -77,7 +79,9 @@ struct EndpointRun: Sendable {
             throw HTTPError(failure, link: LogsLink.url(of: app.id, for: request))
         }
         guard target.endpoint.respondsWithResult else { return .noContent }
-        return try EndpointResponse(value: value, ignoresValue: target.ignoresValueOfResponse).response(
+        return try EndpointResponse(
+            value: value, ignoresValue: target.ignoresValueOfResponse, appPath: target.appPath
+        ).response(
             isExtended: request.acceptsExtendedJSON(default: target.endpoint.returnsExtendedJSON))
     }
 

@@ -18,7 +18,8 @@ struct WebhookRoute: Sendable {
         return try await run.answer(
             request, of: app,
             .init(
-                endpoint: endpoint, service: service, action: webhook?.name, payload: webhook?.payload ?? .request,
+                endpoint: endpoint, appPath: "/api/client/v2.0/app/\(app.id)", service: service, action: webhook?.name,
+                payload: webhook?.payload ?? .request,
                 ignoresValueOfResponse: true))
     }
 }

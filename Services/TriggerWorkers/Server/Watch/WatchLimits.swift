@@ -3,7 +3,8 @@ import ServiceBootstrap
 /// The limits of streams of changes, which each process has for itself.
 struct WatchLimits: Sendable {
     static let user = ConfigurationKey<Int>.int(
-        "watch.user-streams", default: 20, range: 1...10_000, "Streams of changes (watch) that a user may have open.")
+        "watch.user-streams", default: 20, range: 1...10_000,
+        "Streams of changes (watch) that a user may have open at one instance.")
     static let app = ConfigurationKey<Int>.int(
         "watch.app-streams", default: 2000, range: 1...100_000,
         "Streams of changes that all users of an app may have open.")
