@@ -56,11 +56,18 @@ public struct CORSPolicy: Sendable {
             guard isAllowed else { throw Self.refusal }
             return preflight(request, origin)
         }
-        if !isAllowed, refuses(request, origins), !Self.isOwn(origin, request) { throw Self.refusal }
+        if refuses(request, origins) { try Self.check(request, origins) }
         var response = try await next(request)
         response.headers.add("Vary", "Origin")
         if isAllowed, response.upgrade == nil { allow(origin, request, &response) }
         return response
+    }
+
+    /// Refuses a request of an origin that isn't allowed, and isn't this host's own.
+    /// - Throws: `HTTPError` 403 `OriginNotAllowed`.
+    public static func check(_ request: HTTPRequest, _ origins: Origins) throws(HTTPError) {
+        guard let origin = request.headers["origin"], !origins.contains(origin), !isOwn(origin, request) else { return }
+        throw refusal
     }
 
     private static let refusal = HTTPError(

@@ -118,7 +118,7 @@ public enum AuthServer {
             issuers: TokenIssuers(registry: engines.registry, published: published, logger: logger), proofs: proofs,
             functions: functions, metrics: metrics, logger: logger)
         let users = Users(accounts: accounts, ends: ends)
-        let support = RouteSupport(apps: engines.apps, keys: keys, clock: clock)
+        let support = RouteSupport(apps: engines.apps, hosting: engines.hosting, keys: keys, clock: clock)
         let address = PublicAddress(url: configuration[AuthKeys.publicURL])
         AuthRoutes(
             keys: keys,

@@ -155,7 +155,7 @@ import Testing
                         configuration: PostgresConfiguration(url: "postgres://127.0.0.1:1/none"), on: LoopGroup(1)),
                     keys: KeyRing(["a secret"])))
             let starting = try make(["a secret"])
-            let routes = RouteSupport(apps: apps, keys: starting, clock: WallClock { time })
+            let routes = RouteSupport(apps: apps, hosting: nil, keys: starting, clock: WallClock { time })
             func code(_ token: String) -> AuthError.Code? {
                 let request = HTTPRequest(
                     method: .post, target: "/", headers: ["Authorization": "Bearer \(token)"], loop: loop)

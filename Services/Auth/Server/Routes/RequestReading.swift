@@ -4,10 +4,12 @@ import DocumentModel
 import EventTopics
 import HTTPServer
 import Postgres
+import ServiceEngines
 
 /// Reads bodies, tokens and addresses, and writes answers, for all routes.
 struct RouteSupport: Sendable {
     let apps: AppDirectory
+    let hosting: HostingAddress?
     let keys: SigningKeyRing
     let clock: WallClock
 
@@ -37,7 +39,8 @@ struct RouteSupport: Sendable {
     /// The claims of the request's bearer token.
     ///
     /// - Throws: `invalidSession`, whatever is wrong with the token; `serviceUnavailable` right after the start, while it can't be
-    ///   checked: a client that is told that its session is invalid signs its user out.
+    ///   checked: a client that is told that its session is invalid signs its user out. `OriginNotAllowed` for a page that the token's app
+    ///   doesn't allow.
     func claims(_ request: HTTPRequest, _ type: TokenClaims.TokenType, app: String? = nil) throws -> TokenClaims {
         let parts = (request.headers["authorization"] ?? "").split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
@@ -51,7 +54,8 @@ struct RouteSupport: Sendable {
             throw AuthError(.invalidSession, "invalid session: \(error.code.rawValue)")
         }
         guard apps.isLoaded else { throw Self.notLoaded }
-        guard apps.app(claims.app) != nil else { throw AuthError(.invalidSession, "the app is gone") }
+        guard let app = apps.app(claims.app) else { throw AuthError(.invalidSession, "the app is gone") }
+        try CORSPolicy.check(request, for: app, hosting: hosting)
         return claims
     }
 
