@@ -19,6 +19,21 @@ import Testing
         #expect(try await app.refresh(tokens.refresh).status == 201)
     }
 
+    /// Such a path names no app: the token does.
+    @Test func `a page of an origin that the token's app doesn't allow is refused`() async throws {
+        let app = try await AuthFixture.shared().app { $0.origins = ["https://own.example"] }
+        let tokens = try await app.newUser("page@example.org")
+        let calls: [(AppClient.Method, String, String)] = [
+            (.get, "profile", tokens.access), (.post, "session", tokens.refresh), (.get, "sessions", tokens.refresh),
+        ]
+        for (method, path, token) in calls {
+            let refused = try await app.auth(method, path, token: token, headers: ["Origin": "https://evil.example"])
+            #expect(refused.status == 403 && refused.json["error_code"] == "OriginNotAllowed", "\(path)")
+            let allowed = try await app.auth(method, path, token: token, headers: ["Origin": "https://own.example"])
+            #expect((200...201).contains(allowed.status), "\(path)")
+        }
+    }
+
     @Test func `a client that rotates its refresh token goes from one to the next`() async throws {
         let app = try await AuthFixture.shared().app()
         var token = try await app.newUser("rotating@example.org").refresh
@@ -31,8 +46,10 @@ import Testing
         let first = try await app.newUser("lossy@example.org").refresh
         let second = try await refreshed(app, first)
         _ = try await refreshed(app, second)
-        #expect(try await app.refresh(first).status == 201)
+        let given = try await refreshed(app, first)
         #expect(try await app.refresh(second).status == 201)
+        // It is the newest that this client has.
+        #expect(try await app.refresh(try await refreshed(app, given)).status == 201)
     }
 
     @Test func `a superseded refresh token ends the session and publishes an event`() async throws {

@@ -89,6 +89,9 @@ struct Sessions: Sendable {
             case .takesOver:
                 try await tables.advanceSession(
                     session.id, to: tokenId, from: session.tokenId, now: accounts.clock.now())
+            case .justReplaced:
+                // The new token succeeds the present one: who is given it has it as their newest.
+                return .success(try await carryOn(session, user, parent: session.tokenId, origin: origin, in: tables))
             case .current: break
             }
             return .success(try await carryOn(session, user, parent: tokenId, origin: origin, in: tables))
@@ -119,7 +122,7 @@ struct Sessions: Sendable {
         return Begun(user: user, session: next, parent: parent)
     }
 
-    private enum Standing { case current, takesOver, superseded }
+    private enum Standing { case current, takesOver, justReplaced, superseded }
 
     private func standing(of tokenId: String, parent: String?, in session: SessionRow) -> Standing {
         if tokenId.hasSameBytes(as: session.tokenId) { return .current }
@@ -127,7 +130,7 @@ struct Sessions: Sendable {
         let leeway = lifetimes.rotationLeeway * 1000
         if session.previousTokenId.map(tokenId.hasSameBytes) == true, accounts.clock.now() - session.advancedAt < leeway
         {
-            return .current
+            return .justReplaced
         }
         return .superseded
     }
