@@ -6,10 +6,12 @@ public struct HTTPServerConfiguration: Sendable {
     public var address: String
     /// The port; 0 chooses a free one, see ``HTTPServer/port``.
     public var port: Int
-    /// The approximate limit for the request line and headers of one request, in bytes; beyond it 414 or 431. It is also the
-    /// maximum that libmicrohttpd allocates for a connection. An access token alone may have 19 KB, and a request for a stream of changes has it
-    /// in its query. Default: 32 KiB.
+    /// The maximum size of the request line and headers of one request, in bytes; beyond it 414 or 431. An access token alone may have 19 KB,
+    /// and a request for a stream of changes has it in its query. Default: 32 KiB.
     public var headBytes = 32 << 10
+    /// What libmicrohttpd may allocate for a connection: it reads a head into a buffer that it makes larger by copying it, and has the head of
+    /// the response beside it. Pages that aren't needed are never touched.
+    var connectionBytes: Int { 4 * headBytes }
     /// The maximum number of header fields of one request; beyond it 431. Default: 100.
     public var headerCount = 100
     /// The maximum size of a request's body in bytes, unless the route has its own; beyond it 413. Default: 1 MiB.

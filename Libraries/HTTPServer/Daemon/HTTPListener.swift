@@ -49,7 +49,7 @@ actor HTTPListener: LoopActor {
         let idleSeconds = UInt32(clamping: max(1, configuration.idleTimeout.components.seconds))
         daemon = cmhd_start(
             descriptor, Self.accessCallback, Self.targetCallback, Self.completedCallback, Self.connectionCallback,
-            Unmanaged.passUnretained(self).toOpaque(), log.pointer, configuration.headBytes, idleSeconds,
+            Unmanaged.passUnretained(self).toOpaque(), log.pointer, configuration.connectionBytes, idleSeconds,
             UInt32(clamping: configuration.connections), UInt32(clamping: configuration.connectionsPerAddress ?? 0))
         guard let daemon else {
             let code = errno
@@ -247,7 +247,7 @@ actor HTTPListener: LoopActor {
         do throws(HTTPError) {
             head = try RequestHead(
                 connection, method: method, target: exchange.target, targetAddress: exchange.targetAddress,
-                version: version, maxHeaders: configuration.headerCount)
+                version: version, maxHeaders: configuration.headerCount, maxBytes: configuration.headBytes)
         } catch {
             return refuse(exchange, error)
         }

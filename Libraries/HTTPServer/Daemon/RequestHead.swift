@@ -12,7 +12,7 @@ struct RequestHead {
     /// - Parameter targetAddress: the address of the target before libmicrohttpd parsed it.
     init(
         _ connection: OpaquePointer, method: UnsafePointer<CChar>, target: String, targetAddress: UInt,
-        version rawVersion: UnsafePointer<CChar>, maxHeaders: Int
+        version rawVersion: UnsafePointer<CChar>, maxHeaders: Int, maxBytes: Int
     ) throws(HTTPError) {
         let name = String(cString: method), version = String(cString: rawVersion)
         guard target.utf8.first == UInt8(ascii: "/"),
@@ -20,6 +20,13 @@ struct RequestHead {
         else { throw .badRequest("malformed target") }
         guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
             throw HTTPError(505, code: "HTTPVersionNotSupported", "HTTP version not supported")
+        }
+        guard target.utf8.count <= maxBytes else {
+            throw HTTPError(414, code: "URITooLong", "the request's target has more than \(maxBytes) bytes")
+        }
+        guard cmhd_head_size(connection) <= maxBytes else {
+            throw HTTPError(
+                431, code: "RequestHeaderFieldsTooLarge", "the request's head has more than \(maxBytes) bytes")
         }
         self.method = HTTPMethod(rawValue: name) ?? .other
         let layout = HeadLayout(

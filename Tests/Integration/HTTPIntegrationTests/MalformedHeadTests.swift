@@ -99,6 +99,35 @@ import Testing
         }
     }
 
+    /// The longest head that a request may have, in a field or in the target, and a head of a response that is nearly as long.
+    @Test func `heads of 32 KiB are read, and larger ones are answered in JSON`() async throws {
+        try await withServer(routes: { router in
+            router.get("/*any") { request in
+                var response = HTTPResponse.text(
+                    "\(request.path.utf8.count) \((request.headers["x-a"] ?? "").utf8.count)")
+                response.headers["X-Long"] = String(repeating: "c", count: 30_000)
+                return response
+            }
+        }) { server in
+            let limit = HTTPServerConfiguration().headBytes
+            func head(path: Int, total: Int) -> String {
+                let start = "GET /" + String(repeating: "a", count: path - 1) + " HTTP/1.1\r\nHost: a\r\nX-A: "
+                return start + String(repeating: "b", count: total - start.utf8.count - 4) + "\r\n\r\n"
+            }
+            for path in [1, limit / 2, limit - 100] {
+                let answer = try await RawClient(port: server.port).exchange(head(path: path, total: limit))
+                #expect(answer.status == 200 && answer.text.hasPrefix("\(path) "), "\(path): \(answer.status)")
+                #expect(answer.headers["x-long"]?.utf8.count == 30_000)
+                let large = try await RawClient(port: server.port).exchange(head(path: path, total: limit + 1))
+                #expect(
+                    large.status == 431 && large.text.contains("RequestHeaderFieldsTooLarge"),
+                    "\(path): \(large.status)")
+            }
+            let target = try await RawClient(port: server.port).exchange(head(path: limit + 1, total: limit + 100))
+            #expect(target.status == 414 && target.text.contains("URITooLong"))
+        }
+    }
+
     @Test func `an unusual but valid request is served`() async throws {
         try await withServer(routes: { router in
             router.post("/*any") { .text("\($0.headers["x-a"] ?? "-")|\($0.headers["x-b"] ?? "-")|\($0.body.count)") }
