@@ -24,7 +24,9 @@ export const uuid = () => {
 };
 
 export class App {
+  // The id is a part of paths: with `/` or `?` in it, passwords and tokens would go to whatever it leads to.
   constructor(server, id) {
+    if (!/^[A-Za-z0-9_-]+$/.test(id)) throw new Error(`${id} is no app's id`);
     this.server = server.replace(/\/$/, "");
     this.id = id;
     this.api = `${this.server}/api/client/v2.0`;
@@ -98,12 +100,13 @@ export class Session {
     return plain(await this.#app.send("POST", url, await this.token(), { name, arguments: args }));
   }
 
-  // The address of a media link, for an <img> or a new window. It has the access token, so other addresses than the server's are refused:
-  // what a document says may be anybody's.
+  // The address of a media link, for an <img> or a new window. It has the access token, so other addresses than those of the app's media are
+  // refused: what a document says may be anybody's, and the server has functions of other apps as well.
   async link(url) {
-    const { origin, href } = new URL(url, this.#app.server);
-    if (origin !== new URL(this.#app.server).origin) throw new Error("this link leads to another server");
-    return `${href}?baas_at=${await this.token()}`;
+    const { origin, pathname } = new URL(url, this.#app.server);
+    const isMedia = origin === new URL(this.#app.server).origin && pathname.startsWith(`/v1/apps/${this.#app.id}/media/`);
+    if (!isMedia) throw new Error("this link doesn't lead to a file of the app");
+    return `${origin}${pathname}?baas_at=${await this.token()}`;
   }
 
   // Opens a partition of a string key, and keeps it up to date. `onChange` gets it after every change.
@@ -138,26 +141,42 @@ export class Session {
       const location = await this.#app.send("GET", `${this.#app.api}/app/${this.#app.id}/location`);
       const token = await this.token();
       const socket = new WebSocket(`${location.ws_hostname}/v1/apps/${this.#app.id}/sync`, "partita.sync.v1");
-      let pings;
+      let pings, heard = Date.now();
+      const lost = () => {
+        clearInterval(pings);
+        socket.onmessage = socket.onclose = null;
+        this.#socket = null;
+        this.#again();
+      };
       socket.onopen = () => socket.send(JSON.stringify({ type: "hello", protocol: "partita.sync.v1", device: this.#device, token }));
       socket.onmessage = (message) => {
+        heard = Date.now();
         const frame = JSON.parse(message.data);
         if (frame.type !== "welcome") return this.#receive(socket, frame);
         if (this.#isEnded) return socket.close();
         [this.#socket, this.#isConnecting, this.#pause] = [socket, false, 250];
-        pings = setInterval(() => this.#send({ type: "ping" }), 15_000);
+        // A network that is gone says nothing: the answers to pings are missing.
+        pings = setInterval(() => {
+          this.#renew();
+          if (Date.now() - heard < 25_000) return this.#send({ type: "ping" });
+          lost();
+          socket.close();
+        }, 10_000);
         for (const each of this.#partitions.values()) this.#subscribe(each);
       };
-      socket.onclose = () => {
-        clearInterval(pings);
-        this.#socket = null;
-        this.#again();
-      };
+      socket.onclose = lost;
     } catch (error) {
       // The refresh token isn't valid any more, or the account was disabled.
       if (error.status === 401 || error.status === 403) return this.#end(error.message);
       this.#again();
     }
+  }
+
+  // The server ends a connection whose token has expired.
+  async #renew() {
+    const former = this.#tokens.access_token;
+    const token = await this.token().catch(() => former);
+    if (token !== former) this.#send({ type: "token", accessToken: token });
   }
 
   #again() {
@@ -211,10 +230,10 @@ const revision = (text) => { const [epoch, number] = text.split("."); return (Bi
 const keyOf = (collection, id) => JSON.stringify([collection, id]);
 
 export class Partition {
-  #onChange; #onWrite; #documents = new Map(); #staged = []; #isStagedWhole = false; #isCaughtUp = false; #last = 0; #pending = []; #sent = null; #clock = 0;
+  #onChange; #onWrite; #documents = new Map(); #staged = []; #isStagedWhole = false; #isCaughtUp = false; #isTelling = false; #last = 0; #pending = []; #sent = null; #clock = 0;
 
   constructor(id, value, onChange, onWrite) {
-    Object.assign(this, { id, value, checkpoint: "0.0", state: { isConnected: false, isSynced: false, access: null, revoked: null, refused: null, rejected: null } });
+    Object.assign(this, { id, value, checkpoint: "0.0", state: { isConnected: false, isSynced: false, access: null, revoked: null, refused: null, rejected: null, waiting: 0 } });
     this.#onChange = onChange;
     this.#onWrite = onWrite;
   }
@@ -232,10 +251,16 @@ export class Partition {
     if (known) Object.assign(operation, { incarnation: known.incarnation, base: known.revision });
     this.#clock = Math.max(Date.now(), this.#clock + 1);
     this.#pending.push({ clock: `${this.#clock}.0`, operations: [operation] });
+    // A page may write because of what it shows: it isn't shown again for that.
+    if (!this.#isTelling) this.set({ rejected: null });
     this.#onWrite();
   }
 
-  set(state) { Object.assign(this.state, state); this.#onChange(this); }
+  set(state) {
+    Object.assign(this.state, state, { waiting: this.#pending.length });
+    this.#isTelling = true;
+    try { this.#onChange(this); } finally { this.#isTelling = false; }
+  }
 
   begin() { this.#staged = []; this.#isStagedWhole = false; this.#isCaughtUp = false; }
 
@@ -258,7 +283,7 @@ export class Partition {
     this.#last = frame.version;
     this.#pending.shift();
     this.#sent = null;
-    if (frame.type === "rejected") this.set({ rejected: frame.reason });
+    this.set(frame.type === "rejected" ? { rejected: frame.reason } : {});
   }
 
   // false when something is missing before it.

@@ -92,15 +92,26 @@ extension EndToEnd {
             }
             for url in [
                 "http://elsewhere.example/x.png", "javascript:alert(1)", "//elsewhere.example/x", "data:text/html,x",
+                "/app/evil/endpoint/steal", "/v1/apps/evil/media/x",
+                "/v1/apps/rchat/media/../../../../app/evil/endpoint/x",
+                "//elsewhere.example/v1/apps/rchat/media/x",
             ] {
-                #expect(try await refusal(url) == "this link leads to another server")
+                #expect(try await refusal(url) == "this link doesn't lead to a file of the app", "\(url)")
             }
-            #expect(try await refusal("/media/x").contains("/media/x?baas_at=a."))
+            #expect(try await refusal("/v1/apps/rchat/media/x#y").contains("/v1/apps/rchat/media/x?baas_at=a."))
             let port = try await page.evaluate("location.port")
             try await page.navigate(to: "http://127.0.0.1:\(port)/rchat/web/?server=http://elsewhere.example")
             try await page.wait(
                 "another server is refused",
                 for: "document.querySelector('#problem').innerText.includes('server has to be on 127.0.0.1')")
+            // It would send the password there.
+            let other = "..%2F..%2F..%2F..%2Fapp%2Fevil%2Fendpoint%2Fsteal%3Fx%3D"
+            try await page.navigate(
+                to: "http://127.0.0.1:\(port)/rchat/web/?server=http://127.0.0.1:\(port)&app=\(other)")
+            try await page.wait(
+                "what is no app's id is refused",
+                for: "document.querySelector('#problem').innerText.includes('is no app')")
+            #expect(try await page.evaluate("String(document.querySelector('#sign-in'))") == "null")
         }
     }
 }

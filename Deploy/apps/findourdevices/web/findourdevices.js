@@ -1,5 +1,5 @@
 import { date, double, objectId } from "../../web/partita.js";
-import { $, attempt, h, show, signInPage } from "../../web/page.js";
+import { $, attempt, h, show, showRejection, signInPage, stateOf } from "../../web/page.js";
 
 let session, account, devices, map;
 // The part of the world that the map shows.
@@ -31,6 +31,7 @@ function showAccount() {
   const answer = (group, isAccepted) => () => session.call("answerInvitation", { group, isAccepted });
   show("invitations", me.invitations.map((invitation) =>
     h("li", {}, `${invitation.name}, from ${invitation.from} `, button("Join", answer(invitation.group, true)), " ", button("Decline", answer(invitation.group, false)))));
+  $("invite").hidden = me.groups.length === 0;
   show("groups", me.groups.map((group) => h("li", {}, button(group.name, () => openMap(group.id)))));
   if (!me.groups.some((group) => group.id === currentGroup()) && me.groups.length > 0) openMap(me.groups[0].id);
 }
@@ -41,8 +42,7 @@ function openMap(group) {
 }
 
 function showMap() {
-  const { isConnected, revoked } = map.state;
-  show("state", revoked ? "You are not in this group any more." : isConnected ? "live" : "connecting …");
+  show("state", stateOf(map.state, "You are not in this group any more."));
   const group = map.find("Group")[0];
   const members = map.find("Member").sort((one, other) => one.name.localeCompare(other.name));
   show("group", group?.name ?? "…");
@@ -73,8 +73,7 @@ function memberRow(member, group) {
 }
 
 function showDevices() {
-  const { rejected } = devices.state;
-  if (rejected) show("problem", rejected.message);
+  showRejection(devices.state);
   show("devices", devices.find("Device").map((device) => {
     const { longitude = 13.4, latitude = 52.5 } = device.location ?? {};
     const move = (east, north) => button({ "0.01,0": "→", "-0.01,0": "←", "0,0.01": "↑", "0,-0.01": "↓" }[`${east},${north}`], () =>

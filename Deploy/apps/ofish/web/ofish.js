@@ -1,4 +1,4 @@
-import { $, attempt, byTime, h, show, signInPage, time } from "../../web/page.js";
+import { $, attempt, byTime, h, show, signInPage, stateOf, time } from "../../web/page.js";
 
 let session, partition, refresh;
 
@@ -23,8 +23,8 @@ function open() {
 }
 
 function showReports() {
-  const { isConnected, access, revoked } = partition.state;
-  show("state", revoked ? `You may not read this agency: ${revoked}` : isConnected ? `live, ${access}` : "connecting …");
+  const { access, revoked } = partition.state;
+  show("state", stateOf(partition.state, `You may not read this agency: ${revoked}`), access ? `, ${access}` : "");
   const photos = partition.find("Photo");
   const reports = partition.find("BoardingReports").sort(byTime("timestamp")).reverse();
   show("reports", reports.slice(0, 50).map((report) => row(report, photos.filter((photo) => photo.referencingReportID?.$oid === report._id.$oid))));

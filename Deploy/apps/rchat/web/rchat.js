@@ -1,5 +1,5 @@
 import { date, uuid } from "../../web/partita.js";
-import { $, byTime, h, show, signInPage, time } from "../../web/page.js";
+import { $, byTime, h, show, showRejection, signInPage, stateOf, time } from "../../web/page.js";
 
 let session, account, people, talk, read;
 
@@ -58,9 +58,8 @@ function openTalk({ id, displayName }) {
 }
 
 function showTalk() {
-  const { isConnected, revoked, rejected } = talk.state;
-  show("state", revoked ? "You are not in this conversation any more." : isConnected ? "live" : "connecting …");
-  if (rejected) show("problem", rejected.message);
+  show("state", stateOf(talk.state, "You are not in this conversation any more."));
+  showRejection(talk.state);
   const messages = talk.find("ChatMessage").sort(byTime("timestamp"));
   show("messages", messages.map((message) => h("li", {}, h("b", {}, message.author ?? "?"), " ",
     h("span", { class: "faint" }, time(message.timestamp)), h("br"), message.text,

@@ -1,5 +1,5 @@
 import { objectId } from "../../web/partita.js";
-import { $, attempt, h, show, signInPage } from "../../web/page.js";
+import { $, attempt, h, show, showRejection, signInPage, stateOf } from "../../web/page.js";
 
 let session, account, jobs, workers, teams, role = null, team = null, again;
 // The part of the world that the map shows.
@@ -51,8 +51,8 @@ function showTeams() {
 
 function showJobs() {
   if (!jobs) return;
-  const { isConnected, revoked, rejected } = jobs.state;
-  show("state", revoked ? "You may not read these jobs any more." : isConnected ? "live" : "connecting …");
+  const { revoked } = jobs.state;
+  show("state", stateOf(jobs.state, "You may not read these jobs any more."));
   // The own document may say so before the right to the team's partition is decided anew: nothing reports that later.
   if (revoked) {
     clearTimeout(again);
@@ -61,7 +61,7 @@ function showJobs() {
       if (me && jobs?.state.revoked) begin(me);
     }, 1000);
   }
-  if (rejected) show("problem", rejected.message);
+  showRejection(jobs.state);
   const isManager = role === "manager";
   const collection = isManager ? "Job" : "TeamJob";
   show("jobs", jobs.find(collection).map((job) => {

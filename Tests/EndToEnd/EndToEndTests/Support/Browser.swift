@@ -162,7 +162,7 @@ final class Browser: Sendable {
 
     /// Registers by the form of the header.
     func register(_ email: String) async throws {
-        try await enter(email, by: "form.querySelector('[type=button]').click()")
+        try await enter(email, by: "form.querySelector('button.quiet').click()")
     }
 
     private func enter(_ email: String, by action: String) async throws {
