@@ -138,11 +138,12 @@ enum BackupCommand {
         Output.line(directory)
         let objects = "\(manifest.media.objects) objects, \(manifest.media.bytes) bytes"
         if manifest.media.areCopied {
-            Progress.line("media are in it: \(objects)")
-            if let missing = manifest.media.missing, missing > 0 {
-                Progress.line(
-                    "MEDIA ARE MISSING: \(missing) objects that \(directory)/media-objects.txt names don't exist")
-            }
+            let missing = manifest.media.missing ?? 0
+            Progress.line(
+                missing == 0
+                    ? "media are in it: \(objects)"
+                    : "MEDIA ARE MISSING: \(missing) of \(objects) that \(directory)/media-objects.txt names don't exist in \(media.files ?? "")"
+            )
         } else if manifest.media.objects > 0 {
             Progress.line(
                 "MEDIA ARE NOT IN IT: \(objects). \(media.advice); \(directory)/media-objects.txt has their names")

@@ -159,7 +159,7 @@ extension EndToEnd {
             let gone = names.filter { !FileManager.default.fileExists(atPath: "\(backup)/media/\($0)") }
             #expect(gone.isEmpty)
             #expect(made.output.contains("\(app)/300/object doesn't exist"), "\(made.output)")
-            #expect(made.output.contains("MEDIA ARE MISSING: 1 objects"), "\(made.output)")
+            #expect(made.output.contains("MEDIA ARE MISSING: 1 of"), "\(made.output)")
         }
 
         // MARK: The documented commands
