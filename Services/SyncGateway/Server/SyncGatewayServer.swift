@@ -25,13 +25,13 @@ public enum SyncGatewayServer {
     static let userQuestions = questions("user", QuestionBudget.Limits.standard.user, "a user's devices together")
     static let appQuestions = ConfigurationKey<Int>.int(
         "questions.app", default: QuestionBudget.Limits.standard.app, range: 1...100_000,
-        "Partitions without a grant that all devices of an app may request from permissions at a time; 50 times as many wait for their turn."
+        "Partitions without a grant that all devices of an app may request from permissions at a time through one gateway; 50 times as many wait for their turn."
     )
 
     private static func questions(_ name: String, _ limit: Int, _ who: String) -> ConfigurationKey<Int> {
         .int(
             "questions.\(name)", default: limit, range: 1...1_000_000,
-            "Partitions without a grant that \(who) may request from permissions at once, and as many again per minute."
+            "Partitions without a grant that \(who) may request from permissions at once through one gateway, and as many again per minute."
         )
     }
 
