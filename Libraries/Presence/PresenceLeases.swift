@@ -2,7 +2,8 @@ import Redis
 
 /// The devices that are online, as leases in Redis. All times are by Redis' clock, so that machines' clocks needn't agree.
 ///
-/// `presence:<app>/<user>/<device>` is a device's lease, with its TTL, and says whether its beginning is told;
+/// `presence:<app>/<user>/<device>` is a device's lease, with its TTL, and says whether its beginning is told, and
+/// which gateway has renewed it for the last time;
 /// `presence:devices:<app>/<user>` the devices of a user that have one; `presence:version:<app>/<user>` counts the user's flips, for a day after the last;
 /// `presence:deadlines` holds every lease's end. A user is online while any device is.
 ///
@@ -14,6 +15,8 @@ public struct PresenceLeases: Sendable {
     private let ttl: Int
     /// Separates systems that share a Redis.
     private let prefix: String
+    /// The process that renews leases.
+    private let holder = String(UInt64.random(in: 0...(.max)), radix: 16)
 
     /// - Parameters:
     ///   - ttl: how long a lease lasts without renewal.
@@ -30,7 +33,9 @@ public struct PresenceLeases: Sendable {
     /// - Throws: `RedisError`.
     public func refresh(_ members: [PresenceMember]) async throws -> [PresenceFlip] {
         let values = try await redis.pipeline(
-            members.map { RedisCommand(Self.refreshScript, keys: [prefix], arguments: [$0.userText, $0.device, ttl]) })
+            members.map {
+                RedisCommand(Self.refreshScript, keys: [prefix], arguments: [$0.userText, $0.device, ttl, holder])
+            })
         return try zip(members, values).compactMap { try PresenceFlip($0, try $1.get(), isOnline: true) }
     }
 
@@ -42,10 +47,10 @@ public struct PresenceLeases: Sendable {
 
     /// Ends a lease: the device says that it leaves, or its connection broke. If the caller doesn't `confirm` it within the time of a
     /// lease, a watcher claims it as one that has expired.
-    /// - Returns: the flip; `nil` when it had no lease.
+    /// - Returns: the flip; `nil` when it had no lease, or another process has renewed it since.
     public func leave(_ member: PresenceMember) async throws -> PresenceFlip? {
         let value = try await redis.eval(
-            Self.leaveScript, keys: [prefix], arguments: [member.userText, member.device, ttl])
+            Self.leaveScript, keys: [prefix], arguments: [member.userText, member.device, ttl, holder])
         return try PresenceFlip(member, value, isOnline: false)
     }
 

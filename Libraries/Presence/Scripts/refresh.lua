@@ -1,9 +1,10 @@
 -- Returns `{version, devices, now}` for a new lease, and for one whose beginning isn't told a quarter of its time later; nil for any other.
-local p, user, device, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local p, user, device, ttl, holder = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local member = user .. '/' .. device
 local known = redis.call('GET', p .. 'presence:' .. member)
+known = known and string.match(known, '^[^@]*')
 local begin = known and tonumber(string.match(known, '^new (%d+)$'))
-redis.call('SET', p .. 'presence:' .. member, known or string.format('new %.0f', now), 'PX', ttl)
+redis.call('SET', p .. 'presence:' .. member, (known or string.format('new %.0f', now)) .. '@' .. holder, 'PX', ttl)
 redis.call('ZADD', p .. 'presence:deadlines', now + ttl, member)
 if known and not (begin and now - begin >= ttl / 4) then return false end
 redis.call('SADD', p .. 'presence:devices:' .. user, device)

@@ -114,7 +114,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await redis.run() }
             group.addTask { try await keeper.run() }
-            for round in 0..<100 {
+            for round in 0..<30 {
                 let members = (0..<20).map { PresenceMember(app: "churn", user: "u\(round)-\($0)", device: "phone") }
                 for member in members { keeper.join(member) }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...4)))
@@ -128,6 +128,57 @@ import Testing
                     try await leases.absent(members).count == members.count
                 }
             }
+            group.cancelAll()
+        }
+    }
+
+    /// The device goes from one gateway to the other, or loses its connection for a moment.
+    @Test func `a device that comes back at once, here or elsewhere, isn't told as gone`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let redis = RedisClient(
+            configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL),
+            on: GatewayFixture.loops)
+        let prefix = "\(ObjectId().hexString):", logger = Logger(label: "presence")
+        let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
+        let leases = (0..<2).map { _ in PresenceLeases(redis: redis, ttl: .seconds(60), prefix: prefix) }
+        let keepers = leases.map {
+            PresenceKeeper(
+                leases: $0, rights: WatchRights(client: fixture.postgres, apps: apps), producer: fixture.events,
+                interval: .seconds(20), clock: .system, logger: logger)
+        }
+        let phone = PresenceMember(app: "hop", user: "ann", device: "phone")
+        let tablet = PresenceMember(app: "hop", user: "ann", device: "tablet")
+        /// Grows with each flip of the user's devices.
+        @Sendable func version() async throws -> String? {
+            try await redis.command(["GET", "\(prefix)presence:version:hop/ann"]).string
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await redis.run() }
+            for keeper in keepers { group.addTask { try await keeper.run() } }
+            keepers[0].join(phone)
+            try await eventually("it has a lease") { try await version() != nil }
+            let first = try await version()
+            keepers[0].leave(phone, keepsLease: false)
+            keepers[0].join(phone)
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(try await version() == first)
+
+            keepers[1].join(phone)
+            try await Task.sleep(for: .milliseconds(300))
+            keepers[0].leave(phone, keepsLease: false)
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(try await version() == first)
+            #expect(try await leases[0].absent([phone]).isEmpty)
+
+            // The other device's lease is there before the first one's is removed.
+            keepers[1].leave(phone, keepsLease: false)
+            keepers[0].join(tablet)
+            try await eventually("the phone is told as gone") {
+                try await redis.command(["SISMEMBER", "\(prefix)presence:devices:hop/ann", "phone"]).int == 0
+            }
+            #expect(try await leases[0].absent([phone]).isEmpty)
+            keepers[0].leave(tablet, keepsLease: false)
+            try await eventually("the user is gone") { try await !leases[0].absent([phone]).isEmpty }
             group.cancelAll()
         }
     }

@@ -76,6 +76,8 @@ final class PresenceKeeper: Service {
     private let wake: AsyncStream<Void>.Continuation
 
     private static let retries = RetrySchedule(limit: .seconds(2))
+    /// How long after its last connection a device has left: it may be opening another one, here or with another gateway.
+    private static let pause = Duration.milliseconds(200)
     /// Leases in one round trip.
     private static let batch = 1000
 
@@ -110,13 +112,19 @@ final class PresenceKeeper: Service {
             let left = (state.members[member] ?? 1) - 1
             state.members[member] = left > 0 ? left : nil
             state.fresh.remove(member)
-            guard left <= 0, !state.isStopping, !keepsLease else { return false }
-            if state.renewals > 0 { state.left.insert(member) }
-            return true
+            return left <= 0 && !state.isStopping && !keepsLease
         }
         guard isLast else { return }
-        // When it fails, the lease runs out by itself.
-        background.add { await self.end(member) }
+        background.add {
+            try? await Task.sleep(for: Self.pause)  // cancelled at the end, when leases are kept
+            let isGone = self.state.withLock { state in
+                guard state.members[member] == nil, !state.isStopping else { return false }
+                if state.renewals > 0 { state.left.insert(member) }
+                return true
+            }
+            // When it fails, the lease runs out by itself.
+            if isGone { await self.end(member) }
+        }
     }
 
     /// The session has ended: forgets what it watched and set.
