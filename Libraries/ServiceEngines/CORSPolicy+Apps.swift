@@ -16,6 +16,7 @@ extension CORSPolicy {
             return apps.app(id).map { CORSPolicy.origins(of: $0, hosting) } ?? .none
         }
         refusesOthers = true
+        exposedHeaders = ["Retry-After"]
     }
 
     /// Refuses a request to a path without an app whose token shows which app it is for.

@@ -183,7 +183,7 @@ public enum AuthServer {
         let ofApps = policy.allowedOrigins
         policy.allowedOrigins = { $0.route == RedirectRoutes.callback ? .any : await ofApps($0) }
         policy.allowsCredentials = { RedirectRoutes.isCall($0) }
-        policy.exposedHeaders = [RedirectRoutes.locationHeader]
+        policy.exposedHeaders.append(RedirectRoutes.locationHeader)
         return policy
     }
 }

@@ -27,7 +27,7 @@ import Testing
         #expect(response.value(forHTTPHeaderField: "Location") == nil)
         #expect(response.value(forHTTPHeaderField: "Access-Control-Allow-Origin") == "https://app.example")
         #expect(response.value(forHTTPHeaderField: "Access-Control-Allow-Credentials") == "true")
-        #expect(response.value(forHTTPHeaderField: "Access-Control-Expose-Headers") == "X-Baas-Location")
+        #expect(response.value(forHTTPHeaderField: "Access-Control-Expose-Headers") == "Retry-After, X-Baas-Location")
         let issuer = try #require(response.value(forHTTPHeaderField: "X-Baas-Location"))
         return try #require(try await browser.get(issuer).location)
     }
