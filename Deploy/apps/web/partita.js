@@ -103,8 +103,8 @@ export class Session {
   // The address of a media link, for an <img> or a new window. It has the access token, so other addresses than those of the app's media are
   // refused: what a document says may be anybody's, and the server has functions of other apps as well.
   async link(url) {
-    const { origin, pathname } = new URL(url, this.#app.server);
-    const isMedia = origin === new URL(this.#app.server).origin && pathname.startsWith(`/v1/apps/${this.#app.id}/media/`);
+    const { origin, pathname } = URL.canParse(url, this.#app.server) ? new URL(url, this.#app.server) : {};
+    const isMedia = origin === new URL(this.#app.server).origin && pathname?.startsWith(`/v1/apps/${this.#app.id}/media/`);
     if (!isMedia) throw new Error("this link doesn't lead to a file of the app");
     return `${origin}${pathname}?baas_at=${await this.token()}`;
   }

@@ -36,7 +36,7 @@ function row(report, photos) {
     h("span", { class: `dot ${report.risk?.level ?? ""}` }), " ", h("b", {}, report.vessel?.name ?? "?"), " ",
     h("span", { class: "faint" }, `${time(report.timestamp)} · ${report.captain?.name ?? "?"}`),
     photos.flatMap((photo) => [" ", picture(photo)]), h("br"),
-    violations.map((violation) => `${violation.offence} (${violation.disposition})`).join(", ") || "no violation");
+    violations.map((violation) => `${violation.offence ?? "?"} (${violation.disposition ?? "?"})`).join(", ") || "no violation");
 }
 
 function picture(photo) {
@@ -61,6 +61,6 @@ async function showFigures() {
   const most = Math.max(1, ...figures.months.map((month) => month.boardings));
   show("months", figures.months.map((month) =>
     h("li", {}, `${month._id} `, h("span", { class: "bar", style: `width: ${(12 * month.boardings) / most}rem` }), ` ${month.boardings}`)));
-  show("offences", figures.offences.map((offence) => h("li", {}, `${offence._id}: ${offence.count}`)));
+  show("offences", figures.offences.map((offence) => h("li", {}, `${offence._id ?? "?"}: ${offence.count}`)));
   show("duty", figures.onDuty.map((officer) => h("li", {}, officer)));
 }
