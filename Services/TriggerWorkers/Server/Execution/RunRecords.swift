@@ -43,7 +43,7 @@ struct RunRecords: Sendable {
         return runs.isEmpty ? [] : try await Self.read(runs, client)
     }
 
-    /// The runs of some triggers that have written something and haven't ended.
+    /// The runs of some triggers that have written something and haven't ended, and aren't dead-lettered.
     func begun(of triggers: [String], app: String) async throws -> [Run] {
         let rows = try await client.query(
             """
@@ -51,6 +51,9 @@ struct RunRecords: Sendable {
             where j.app = $1 and j.trigger = any($2) and not exists (
                 select from partita.handled_event_ids h
                 where h.consumer = $3 and h.event_id = j.app || '/' || j.trigger || '/' || j.event)
+                and not exists (
+                    select from partita.trigger_failures f
+                    where f.app = j.app and f.trigger = j.trigger and f.event_id = j.event and f.replayed_at is null)
             """, [.text(app), .textArray(triggers), .text(HandledEvents.triggerRuns.consumer)])
         return try rows.decode((String, String).self).map { Run(app: app, trigger: $0.0, event: $0.1) }
     }
