@@ -11,7 +11,11 @@ extension TriggerDefinition.Database {
         if change.operationType == .update, change.movedFrom == nil, change.updateDescription?.isEmpty == true {
             return false
         }
-        return operationTypes.contains(change.operationType) && change.namespace.database.hasSameBytes(as: database)
-            && (collection.map(change.namespace.collection.hasSameBytes) ?? true)
+        return operationTypes.contains(change.operationType) && isOn(change.namespace)
+    }
+
+    /// Whether the trigger is on a collection, or on the whole database that has it.
+    public func isOn(_ namespace: ChangeEvent.Namespace) -> Bool {
+        namespace.database.hasSameBytes(as: database) && (collection.map(namespace.collection.hasSameBytes) ?? true)
     }
 }

@@ -30,25 +30,18 @@ extension AppDefinition {
     func eventOrder(in namespace: ChangeEvent.Namespace) -> EventOrder {
         var order = EventOrder.document
         for trigger in triggers where !trigger.isDisabled {
-            guard case .database(let event) = trigger.event, !event.isUnordered,
-                event.database.hasSameBytes(as: namespace.database)
-            else { continue }
-            guard let collection = event.collection else { return .database }
-            if collection.hasSameBytes(as: namespace.collection) { order = .collection }
+            guard case .database(let event) = trigger.event, !event.isUnordered, event.isOn(namespace) else { continue }
+            if event.collection == nil { return .database }
+            order = .collection
         }
         return order
     }
-}
 
-extension AppDefinition {
     /// The database triggers whose events are in the lane of a collection's, which isn't that of a document.
     func triggers(in order: EventOrder, of namespace: ChangeEvent.Namespace) -> [TriggerDefinition] {
         triggers.filter { trigger in
-            guard !trigger.isDisabled, case .database(let event) = trigger.event,
-                event.database.hasSameBytes(as: namespace.database)
-            else { return false }
-            guard order == .collection, let collection = event.collection else { return true }
-            return collection.hasSameBytes(as: namespace.collection)
+            guard !trigger.isDisabled, case .database(let event) = trigger.event else { return false }
+            return order == .database ? event.database.hasSameBytes(as: namespace.database) : event.isOn(namespace)
         }
     }
 }
