@@ -77,7 +77,7 @@ final class PresenceKeeper: Service {
 
     private static let retries = RetrySchedule(limit: .seconds(2))
     /// How long after its last connection a device has left: it may be opening another one, here or with another gateway.
-    private static let pause = Duration.milliseconds(200)
+    static let pause = Duration.milliseconds(200)
     /// Leases in one round trip.
     private static let batch = 1000
 
