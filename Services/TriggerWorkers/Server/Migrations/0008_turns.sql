@@ -1,4 +1,5 @@
--- Fails with PT410 unless a lease has the fence that its holder knows. With `is_locked` it stays so until the transaction ends.
+-- Fails with PT410 unless a lease has the fence that its holder knows. With `is_locked` it stays so until the transaction ends. One that has
+-- expired, but that nobody has taken since, is as good: nothing was written in another turn.
 create function partita.require_turn(work text, at_holder text, at_fence bigint, is_locked boolean) returns void language plpgsql as $$
 begin
     if is_locked then
