@@ -246,7 +246,8 @@ let services: [Target] =
                 "DocumentStore", "Dumps", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics",
                 "FunctionProtocol", "Functions",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
-                "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "SyncProtocol",
+                "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "StoreSQL", "SyncEngine",
+                "SyncProtocol",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -279,7 +280,7 @@ let testTargets: [Target] = [
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
     .target(
         name: "Vectors", dependencies: ["Czlib", "DocumentModel"], path: "Tests/Vectors",
-        exclude: ["Cases", "README.md", "Realm", "Reference", "operators.json", "schemas.json"],
+        exclude: ["Cases", "README.md", "Realm", "Reference", "Upgrades", "operators.json", "schemas.json"],
         swiftSettings: settings),
     tests("Unit", "DocumentSchemaTests", ["DocumentModel", "DocumentSchema", "Vectors"]),
     .target(

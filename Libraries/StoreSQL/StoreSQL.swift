@@ -32,4 +32,7 @@ public enum StoreSQL {
             ("schemas", PackageResources.schemas_sql),
             ("triggers", PackageResources.triggers_sql),
         ])
+
+    /// The functions that begin epochs, for a database with the tables of an older version, such as one from a backup.
+    public static let epochs = String(decoding: PackageResources.epochs_sql, as: UTF8.self)
 }

@@ -5,6 +5,7 @@ import Kafka
 import LocalEngines
 import Postgres
 import ServiceBootstrap
+import StoreSQL
 
 /// `partita restore DIRECTORY`.
 enum RestoreCommand {
@@ -128,12 +129,18 @@ enum RestoreCommand {
     }
 
     /// Revisions continue in a new epoch, so that what devices and topics have from the time after the backup isn't valid any more.
-    /// Its number is unused in the replaced database, too. Leases of that time are deleted.
+    /// Its number is unused in the replaced database, too. Leases of that time are deleted. An older version may have made the backup: its
+    /// functions are others, and its leases were elsewhere.
     private static func epilogue(_ former: Int64) -> String {
         """
+        \(StoreSQL.epochs)
         select partita.begin_epoch_after(greatest(partita.current_epoch(), \(former)), 'restored');
-        delete from partita.work_leases;
-        delete from partita.work_members;
+        do $$ begin
+            if to_regclass('partita.work_leases') is not null then
+                delete from partita.work_leases;
+                delete from partita.work_members;
+            end if;
+        end $$;
         """
     }
 }
