@@ -21,6 +21,14 @@ struct MediaCopy {
     /// meanwhile, and leaves out what is in them.
     func copyAll() throws { try copyContents(of: "") }
 
+    /// Copies a file of the source, if it has one of this name, in the place of the target's.
+    func replace(_ name: String) throws {
+        guard manager.fileExists(atPath: "\(source)/\(name)") else { return }
+        let to = "\(target)/\(name)"
+        if manager.fileExists(atPath: to) { try manager.removeItem(atPath: to) }
+        _ = try copy(name)
+    }
+
     /// Copies an object that is missing in the target.
     /// - Returns: whether the target has it then.
     func copy(_ name: String) throws -> Bool {

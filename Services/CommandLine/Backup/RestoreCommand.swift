@@ -5,6 +5,7 @@ import Kafka
 import LocalEngines
 import Postgres
 import ServiceBootstrap
+import ServiceEngines
 import StoreSQL
 
 /// `partita restore DIRECTORY`.
@@ -67,7 +68,9 @@ enum RestoreCommand {
             try await topics.check()
             if manifest.media.areCopied, let files = media.files {
                 try await Progress.step("copying media") {
-                    try MediaCopy(from: BackupManifest.media(in: directory), to: files).copyAll()
+                    let copy = try MediaCopy(from: BackupManifest.media(in: directory), to: files)
+                    try copy.copyAll()
+                    try copy.replace(MediaStoreMark.key)
                 }
             }
             let former = try await formerEpoch(tool.postgres)

@@ -20,6 +20,10 @@ public enum MediaOffloadServer {
     static let linkLifetime = ConfigurationKey<Duration>.duration(
         "media.link-lifetime", default: .seconds(300), range: .seconds(5)...(.seconds(86_400)),
         "How long the object store's URL to which a link redirects is valid.")
+    static let acceptStore = ConfigurationKey<Bool>.bool(
+        "media.accept-store", default: false,
+        "Whether a store that lacks the system's media takes the place of the one that had them: after they were lost, for one start."
+    )
     static let concurrency = ConfigurationKey<Int>.int(
         "media.concurrency", default: 4, range: 1...64, "Documents whose media are moved at the same time.")
 
@@ -29,7 +33,8 @@ public enum MediaOffloadServer {
         summary: "Moves binaries out of documents into the object store, and serves them and apps' hosted files.",
         defaultPort: 8084,
         keys: EngineSettings.keys + [
-            directory.description, publicURL.description, linkLifetime.description, concurrency.description,
+            directory.description, publicURL.description, linkLifetime.description, acceptStore.description,
+            concurrency.description,
         ] + S3Settings.keys)
 
     /// Creates the service.
@@ -47,7 +52,9 @@ public enum MediaOffloadServer {
         let engines = try ServiceEngines(context)
         let configuration = context.configuration
         let logger = context.logger
-        let breaker = StorageBreaker(storage)
+        let known = KnownStorage(
+            storage, client: engines.postgres, acceptsOther: configuration[acceptStore], logger: logger)
+        let breaker = StorageBreaker(known)
         let jobs = JobTable(client: engines.postgres)
         let table = MediaTable(client: engines.postgres)
         var base = configuration[publicURL]
@@ -75,7 +82,9 @@ public enum MediaOffloadServer {
             contents: HostedContents(registry: engines.registry))
         context.router.get(HostingRoute.template) { try await hosting.handle($0) }
         // Not required: media wait, and hosted files are served without it.
-        context.readiness.add("object-store", isRequired: false) { try await storage.check() }
+        context.readiness.add("object-store", isRequired: false) { try await known.check() }
+        // But links of the right store would lead nowhere here.
+        context.readiness.add("media-store") { try await known.refuseForeign() }
         // The store may be reachable but fail all writes, for example with a full disk.
         context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }
         let consumers = ServiceGroup(

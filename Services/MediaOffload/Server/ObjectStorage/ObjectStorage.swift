@@ -16,14 +16,14 @@ protocol ObjectStorage: Sendable {
     func delete(_ key: String) async throws
     /// A URL with which the object can be read for `lifetime` without further authorization; `nil` when the storage doesn't support
     /// that and the service must send the bytes itself.
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String?
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) async throws -> String?
 }
 
 /// A failure of the object store. It is transient: the same call may be retried later.
 struct ObjectStorageError: Error, Sendable, CustomStringConvertible {
     /// `status`: the store answered with an error; `unreachable`: it didn't answer; `disk`: a file could not be written or read;
-    /// `leftAlone`: it wasn't called, since it has just failed.
-    enum Code: String, Sendable { case status, unreachable, disk, leftAlone }
+    /// `leftAlone`: it wasn't called, since it has just failed; `foreign`: it isn't the system's store.
+    enum Code: String, Sendable { case status, unreachable, disk, leftAlone, foreign }
 
     let code: Code
     let message: String

@@ -1,0 +1,135 @@
+import AWSSigning
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import ServiceEngines
+
+/// The object store, once it is known to be the one that has the system's media. With another bucket or directory, for instance by a typing
+/// mistake in the settings of one instance, what it moves couldn't be found by the others, and the links of others not by it: so none of
+/// its operations is carried out.
+///
+/// The store has an object (`MediaStoreMark`) whose text is also in Postgres. Whoever copies all objects copies that, too, and the copy is
+/// taken for the store then.
+final class KnownStorage: ObjectStorage {
+    private enum State {
+        case unknown
+        case known
+        case foreign(ObjectStorageError)
+    }
+
+    private let storage: any ObjectStorage
+    private let client: PostgresClient
+    /// Whether a store that lacks the system's media takes the place of the one that had them.
+    private let acceptsOther: Bool
+    private let logger: Logger
+    private let state = Locked(State.unknown)
+
+    init(_ storage: any ObjectStorage, client: PostgresClient, acceptsOther: Bool, logger: Logger) {
+        self.storage = storage
+        self.client = client
+        self.acceptsOther = acceptsOther
+        self.logger = logger
+    }
+
+    /// Returns when the store is known to be the right one.
+    /// - Throws: ``ObjectStorageError`` with the code `foreign` when it is another one; or when it isn't known, since it can't be reached.
+    func verify() async throws {
+        if case .known = state.withLock({ $0 }) { return }
+        let expected = try await client.query("select id from partita.media_store").decode(String.self).first
+        // Makes the bucket or directory, which isn't there at the first start; but none because of a wrong setting.
+        if expected == nil || acceptsOther { try await storage.check() }
+        let mark = try await storage.get(MediaStoreMark.key).map { String(decoding: $0, as: UTF8.self) }
+        let isRight = if let expected { mark == expected } else { try await hasMedia() }
+        if isRight || acceptsOther {
+            if expected == nil || !isRight { try await adopt(mark, insteadOf: expected) }
+            state.withLock { $0 = .known }
+        } else {
+            try refuse()
+        }
+    }
+
+    /// - Throws: when the store is known to be another one.
+    func refuseForeign() async throws {
+        do {
+            try await verify()
+        } catch let error as ObjectStorageError where error.code == .foreign {
+            throw error
+        } catch {}  // other checks say that it can't be reached
+    }
+
+    private func refuse() throws {
+        let error = ObjectStorageError(
+            code: .foreign,
+            message: """
+                it isn't the one that has this system's media: it lacks them, or its object \(MediaStoreMark.key) is another one. Correct the \
+                settings, or copy all objects into it. If the media are lost, start once with media.accept-store
+                """)
+        let wasKnown = state.withLock { state in
+            defer { state = .foreign(error) }
+            if case .foreign = state { return true }
+            return false
+        }
+        if !wasKnown { logger.error("media aren't moved or opened", metadata: ["error": "\(error)"]) }
+        throw error
+    }
+
+    /// Whether the store has what an earlier version has stored.
+    private func hasMedia() async throws -> Bool {
+        let newest = try await client.query(
+            "select object from partita.media_objects where is_stored order by created_at desc limit 3"
+        ).decode(String.self)
+        // One or the other may be lost.
+        for object in newest where try await storage.contains(object) { return true }
+        return newest.isEmpty
+    }
+
+    /// Makes the store the system's. Other instances that do so at the same time wait, and then compare their stores with it.
+    private func adopt(_ mark: String?, insteadOf former: String?) async throws {
+        let id = mark ?? UUID().uuidString
+        let isAdopted = try await client.withTransaction { [storage] transaction in
+            let rows = try await transaction.query(
+                """
+                insert into partita.media_store as s (id) values ($1)
+                on conflict (is_only) do update set id = excluded.id where s.id = $2 returning id
+                """, [.text(id), former.map { .text($0) } ?? .null])
+            if !rows.isEmpty, mark == nil {
+                try await storage.put(MediaStoreMark.key, Array(id.utf8), contentType: "text/plain")
+            }
+            return !rows.isEmpty
+        }
+        if !isAdopted { try await verify() }
+    }
+
+    // MARK: Operations
+
+    func check() async throws {
+        try await verify()
+        try await storage.check()
+    }
+
+    func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
+        try await verify()
+        try await storage.put(key, bytes, contentType: contentType)
+    }
+
+    func get(_ key: String) async throws -> [UInt8]? {
+        try await verify()
+        return try await storage.get(key)
+    }
+
+    func contains(_ key: String) async throws -> Bool {
+        try await verify()
+        return try await storage.contains(key)
+    }
+
+    func delete(_ key: String) async throws {
+        try await verify()
+        try await storage.delete(key)
+    }
+
+    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) async throws -> String? {
+        try await verify()
+        return try await storage.signedURL(key, lifetime: lifetime, now: now)
+    }
+}
