@@ -7,7 +7,7 @@ enum AppExplainCommand {
         name: "app explain",
         summary: "Say why a user may or may not open a partition: the rules with what they see, the grant, the devices",
         options: [
-            Command.appOption, .init("user", value: "ID", "the user's id; required"),
+            Command.appOption, .init("user", value: "USER", "the user's id or e-mail address; required"),
             .init(
                 "partition", value: "VALUE",
                 "the partition's value: a string, or as `partitions` shows it (o:… is an ObjectId, n: the null partition); required"
@@ -20,10 +20,15 @@ enum AppExplainCommand {
     ) { arguments in
         let (user, partition) = (try arguments.requiredValue("user"), try arguments.requiredValue("partition"))
         let explanation = try await AdminSession.run(arguments) { session in
-            try await session.document(
+            let app = try await session.app(arguments.app)
+            // A deleted user has only an id.
+            let id =
+                user.contains("@")
+                ? try await session.document(AdminCall(.showUser, ["app": app, "user": user]))["id"]?.stringValue : user
+            return try await session.document(
                 AdminCall(
-                    .explain, ["app": try await session.app(arguments.app)],
-                    query: ["user": user, "partition": partition, "document": arguments.value("document")]))
+                    .explain, ["app": app],
+                    query: ["user": id, "partition": partition, "document": arguments.value("document")]))
         }
         if arguments.has("json") {
             Output.line(ExtendedJSON.print(explanation["steps"] ?? .null, mode: .relaxed))
