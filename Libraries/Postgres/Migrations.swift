@@ -20,8 +20,7 @@ public struct Migrations: Sendable {
     ///   - files: Numbered 1, 2, 3, … A released file is never edited.
     ///   - functions: Files that can be applied repeatedly, in an order in which they can be applied to an empty database. They
     ///     come after the numbered files, so no numbered file may call them. A function whose arguments or result change must first
-    ///     be dropped by a numbered file. So must one that is incompatible with older services: a program with fewer numbered files
-    ///     than the database has leaves all functions unchanged.
+    ///     be dropped by a numbered file.
     public init(
         owner: String, files: [(number: Int, name: String, sql: [UInt8])],
         functions: [(name: String, sql: [UInt8])] = []
@@ -35,10 +34,14 @@ public struct Migrations: Sendable {
     /// they must not run concurrently.
     private static let lock: Int64 = 0x7061_7274_6974_61
 
+    /// How long a statement waits for a lock: whoever wants to write to the table waits behind it.
+    private static let lockTimeout = "2s"
+
     /// Applies the files that aren't applied yet, in one transaction. Other processes that start at the same time wait.
     ///
-    /// Throws ``PostgresError/Code/migration`` if a number was applied under another name, or the numbers aren't 1, 2, 3, …
-    ///
+    /// - Throws: ``PostgresError`` with the code `migration` if a number was applied under another name, the numbers aren't 1, 2, 3, …, or a
+    ///   newer version has applied more: this one may not understand what that has written. When others hold a table for more than
+    ///   two seconds, nothing has changed, and the caller tries again.
     /// - Returns: the names of the files that were applied.
     @discardableResult
     public func apply(on client: PostgresClient) async throws -> [String] {
@@ -53,6 +56,7 @@ public struct Migrations: Sendable {
                 SET LOCAL lock_timeout = 0;
                 SET LOCAL client_min_messages = warning;
                 SELECT pg_advisory_xact_lock(\(Self.lock));
+                SET LOCAL lock_timeout = '\(Self.lockTimeout)';
                 CREATE SCHEMA IF NOT EXISTS partita;
                 CREATE TABLE IF NOT EXISTS partita.migrations (
                     owner text NOT NULL,
@@ -77,6 +81,14 @@ public struct Migrations: Sendable {
         let rows = try await transaction.query(
             "SELECT number, name FROM partita.migrations WHERE owner = $1", [.text(owner)])
         let applied = Dictionary(uniqueKeysWithValues: try rows.decode((Int, String).self))
+        if let newest = applied.max(by: { $0.key < $1.key }), newest.key > files.count {
+            throw PostgresError(
+                .migration,
+                """
+                a newer version was started on this database: it has migration \(newest.key) (\(newest.value)) of \(owner), which this \
+                version doesn't know. Start the newer version, or restore a backup from before
+                """)
+        }
         var done: [String] = []
         for (number, file) in files {
             if let name = applied[number] {
@@ -101,12 +113,8 @@ public struct Migrations: Sendable {
             SELECT f.name FROM unnest($2::text[], $3::text[]) f(name, sql)
             LEFT JOIN partita.functions a ON a.owner = $1 AND a.name = f.name
             WHERE a.digest IS DISTINCT FROM sha256(convert_to(f.sql, 'UTF8'))
-                AND NOT EXISTS (SELECT FROM partita.migrations m WHERE m.owner = $1 AND m.number > $4)
             """,
-            [
-                .text(owner), .textArray(functions.map(\.name)), .textArray(functions.map(\.sql)),
-                .int(Int64(files.count)),
-            ]
+            [.text(owner), .textArray(functions.map(\.name)), .textArray(functions.map(\.sql))]
         ).decode(String.self)
         let due = functions.filter { changed.contains($0.name) }
         for file in due {

@@ -84,7 +84,7 @@ import Testing
         (number, name, Array(sql.utf8))
     }
 
-    @Test func `functions are applied again when their text changed, but not by an older version`() async throws {
+    @Test func `functions are applied again when their text changed`() async throws {
         try await withClient { client in
             func says(_ answer: Int, files: Int) -> Migrations {
                 let sql = "CREATE OR REPLACE FUNCTION said() RETURNS int LANGUAGE sql AS 'SELECT \(answer)';"
@@ -95,13 +95,40 @@ import Testing
             for (migrations, applied, answer) in [
                 (says(1, files: 1), ["file 1", "said", "other"], 1), (says(1, files: 1), [], 1),
                 (says(2, files: 1), ["said"], 2), (says(3, files: 2), ["file 2", "said"], 3),
-                (says(1, files: 1), [], 3),  // a service from before the second file
             ] {
                 let done = try await migrations.apply(on: client)
                 #expect(done == applied)
                 let said = try await client.query("SELECT said()").decode(Int.self)
                 #expect(said == [answer])
             }
+            // A version from before the second file.
+            let error = await #expect(throws: PostgresError.self) { try await says(1, files: 1).apply(on: client) }
+            #expect(error?.code == .migration && error?.message.contains("newer version") == true)
+            #expect(try await client.query("SELECT said()").decode(Int.self) == [3])
+        }
+    }
+
+    @Test func `a migration whose table others hold changes nothing, and doesn't block them`() async throws {
+        try await withClient { client in
+            let table = Self.file(1, "table", "CREATE TABLE m (id int);")
+            let more = Migrations(
+                owner: "test",
+                files: [
+                    table, Self.file(2, "other", "CREATE TABLE n ();"),
+                    Self.file(3, "more", "ALTER TABLE m ADD x int;"),
+                ])
+            try await Migrations(owner: "test", files: [table]).apply(on: client)
+            try await client.withTransaction { reader in
+                _ = try await reader.query("SELECT count(*) FROM m")
+                let writer = Task { [client] in
+                    try await Task.sleep(for: .milliseconds(500))  // the migration waits for the reader now
+                    try await client.execute("INSERT INTO m VALUES (1)")
+                }
+                let error = await #expect(throws: PostgresError.self) { try await more.apply(on: client) }
+                #expect(error?.sqlstate == "55P03")
+                try await writer.value
+            }
+            #expect(try await more.apply(on: client) == ["other", "more"])
         }
     }
 
