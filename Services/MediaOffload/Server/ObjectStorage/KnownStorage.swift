@@ -12,11 +12,7 @@ import ServiceEngines
 /// The store has an object (`MediaStoreMark`) whose text is also in Postgres. Whoever copies all objects copies that, too, and the copy is
 /// taken for the store then.
 final class KnownStorage: ObjectStorage {
-    private enum State {
-        case unknown
-        case known
-        case foreign(ObjectStorageError)
-    }
+    private enum State { case unknown, known, foreign }
 
     private let storage: any ObjectStorage
     private let client: PostgresClient
@@ -35,7 +31,7 @@ final class KnownStorage: ObjectStorage {
     /// Returns when the store is known to be the right one.
     /// - Throws: ``ObjectStorageError`` with the code `foreign` when it is another one; or when it isn't known, since it can't be reached.
     func verify() async throws {
-        if case .known = state.withLock({ $0 }) { return }
+        if state.withLock({ $0 }) == .known { return }
         let expected = try await client.query("select id from partita.media_store").decode(String.self).first
         // Makes the bucket or directory, which isn't there at the first start; but none because of a wrong setting.
         if expected == nil || acceptsOther { try await storage.check() }
@@ -45,7 +41,7 @@ final class KnownStorage: ObjectStorage {
             if expected == nil || !isRight { try await adopt(mark, insteadOf: expected) }
             state.withLock { $0 = .known }
         } else {
-            try refuse()
+            throw refusal()
         }
     }
 
@@ -58,20 +54,19 @@ final class KnownStorage: ObjectStorage {
         } catch {}  // other checks say that it can't be reached
     }
 
-    private func refuse() throws {
+    private func refusal() -> ObjectStorageError {
         let error = ObjectStorageError(
             code: .foreign,
             message: """
                 it isn't the one that has this system's media: it lacks them, or its object \(MediaStoreMark.key) is another one. Correct the \
                 settings, or copy all objects into it. If the media are lost, start once with media.accept-store
                 """)
-        let wasKnown = state.withLock { state in
-            defer { state = .foreign(error) }
-            if case .foreign = state { return true }
-            return false
+        let isNew = state.withLock { state in
+            defer { state = .foreign }
+            return state != .foreign
         }
-        if !wasKnown { logger.error("media aren't moved or opened", metadata: ["error": "\(error)"]) }
-        throw error
+        if isNew { logger.error("media aren't moved or opened", metadata: ["error": "\(error)"]) }
+        return error
     }
 
     /// Whether the store has what an earlier version has stored.
