@@ -1,4 +1,6 @@
+import EventLoop
 import Postgres
+import TestSupport
 import Testing
 
 @Suite struct BulkTests {
@@ -109,7 +111,8 @@ import Testing
     }
 
     @Test func `a migration whose table others hold changes nothing, and doesn't block them`() async throws {
-        try await withClient { client in
+        // For the reader, the migration, the writer, and who looks at them.
+        try await withClient({ $0.connections = 4 }) { client in
             let table = Self.file(1, "table", "CREATE TABLE m (id int);")
             let more = Migrations(
                 owner: "test",
@@ -120,13 +123,26 @@ import Testing
             try await Migrations(owner: "test", files: [table]).apply(on: client)
             try await client.withTransaction { reader in
                 _ = try await reader.query("SELECT count(*) FROM m")
-                let writer = Task { [client] in
-                    try await Task.sleep(for: .milliseconds(500))  // the migration waits for the reader now
-                    try await client.execute("INSERT INTO m VALUES (1)")
+                @Sendable func waiting() async throws -> Int {
+                    try await client.query(
+                        """
+                        SELECT count(*)::int FROM pg_locks
+                        WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                        """
+                    ).decode(Int.self)[0]
                 }
-                let error = await #expect(throws: PostgresError.self) { try await more.apply(on: client) }
-                #expect(error?.sqlstate == "55P03")
-                try await writer.value
+                // Again and again, as a service does: however slow this machine is, the writer meets one.
+                let isWritten = Locked(false)
+                let migration = Task {
+                    while !isWritten.withLock({ $0 }) {
+                        let error = await #expect(throws: PostgresError.self) { try await more.apply(on: client) }
+                        #expect(error?.sqlstate == "55P03")
+                    }
+                }
+                try await eventually("a migration waits for the reader") { try await waiting() > 0 }
+                try await client.execute("INSERT INTO m VALUES (1)")
+                isWritten.withLock { $0 = true }
+                await migration.value
             }
             #expect(try await more.apply(on: client) == ["other", "more"])
         }
