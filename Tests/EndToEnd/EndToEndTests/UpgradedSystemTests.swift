@@ -112,15 +112,8 @@ private struct OldSystem {
     }
 
     /// The device of a person, with what it has stored. Its session may have expired.
-    func device(_ name: String, on system: RunningSystem) async throws -> (
-        session: Session, close: () async throws -> Void
-    ) {
-        var configuration = PartitaConfiguration(
-            appId: "rchat", baseURL: system.publicURL, directory: "\(devices)/\(name)", loop: system.loop)
-        configuration.reconnect = (.milliseconds(200), .seconds(1))
-        let app = try await PartitaApp(configuration)
-        let session = try await app.logIn(.emailPassword(email: email(name), password: TestDevice.password))
-        return (session, { try await app.close() })
+    func device(_ name: String, on system: RunningSystem) async throws -> AppUser {
+        try await AppUser.signIn(email(name), to: "rchat", on: system, folder: "\(devices)/\(name)")
     }
 
     func accessToken(_ name: String, on system: RunningSystem) async throws -> String {

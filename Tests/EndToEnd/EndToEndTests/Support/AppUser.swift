@@ -10,8 +10,11 @@ struct AppUser: Sendable {
     private let app: PartitaApp
 
     /// Signs in with the password of all test and sample users.
-    static func signIn(_ email: String, to appId: String, on system: RunningSystem) async throws -> AppUser {
-        let folder = "\(system.directory)/devices/\(UUID().uuidString)"
+    /// - Parameter folder: what the device has stored; `nil` for a new device.
+    static func signIn(
+        _ email: String, to appId: String, on system: RunningSystem, folder: String? = nil
+    ) async throws -> AppUser {
+        let folder = folder ?? "\(system.directory)/devices/\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let app = try await PartitaApp(
             PartitaConfiguration(appId: appId, baseURL: system.publicURL, directory: folder, loop: system.loop))
