@@ -39,7 +39,7 @@ public final class MailServer: Sendable {
         let process = try ChildProcess.spawn(
             "/usr/bin/python3", [script.path, directory, "\(port)", user, password], output: .file(directory + "/log"))
         let server = MailServer(port: port, directory: directory, process: process)
-        try await eventually("the mail server listens", within: .seconds(20)) {
+        try await eventually("the mail server listens", within: patience) {
             if let status = process.exitStatus {
                 let log = try String(contentsOfFile: directory + "/log", encoding: .utf8)
                 throw EngineError(engine: "mail server", message: "ended (\(status)): \(log)")

@@ -25,7 +25,7 @@ public final class OpenIDIssuer: Sendable {
         // The system's Python: it has the packages python3-jwt and python3-cryptography.
         let process = try ChildProcess.spawn(
             "/usr/bin/python3", [script.path, "\(port)"], output: .file(log), deathSignal: SIGKILL)
-        try await eventually("the issuer listens", within: .seconds(20)) {
+        try await eventually("the issuer listens", within: patience) {
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""  // not there yet
             if let status = process.exitStatus {
                 throw EngineError(engine: "issuer", message: "ended (\(status)): \(text)")

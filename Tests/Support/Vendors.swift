@@ -25,7 +25,7 @@ public final class Vendors: Sendable {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("vendors.py")
         let process = try ChildProcess.spawn(
             "/usr/bin/python3", [script.path, "\(port)"], output: .file(log), deathSignal: SIGKILL)
-        try await eventually("the vendors listen", within: .seconds(20)) {
+        try await eventually("the vendors listen", within: patience) {
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""  // not there yet
             if let status = process.exitStatus {
                 throw EngineError(engine: "vendors", message: "ended (\(status)): \(text)")

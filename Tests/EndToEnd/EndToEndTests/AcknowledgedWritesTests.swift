@@ -33,7 +33,7 @@ extension EndToEnd {
             for number in 1...10 { sent.append(try await ben.send("after \(number)", to: benTalk)) }
             try await system.waitUntilReplaced(victim, old)
             for (device, handle) in [(ada, adaTalk), (ben, benTalk)] {
-                try await eventually("\(device.email) has every answer\n\(system.logEnds())", within: .seconds(40)) {
+                try await eventually("\(device.email) has every answer\n\(system.logEnds())", within: patience) {
                     try await handle.pending().isEmpty
                 }
                 #expect(try await handle.rejected().isEmpty)
@@ -58,7 +58,7 @@ extension EndToEnd {
 
             for number in 1...30 { try await ada.send("message \(number)", to: talk) }
             try await talk.waitForUploads()
-            try await eventually("the triggers are in the middle of it", within: .seconds(20)) {
+            try await eventually("the triggers are in the middle of it", within: patience) {
                 (TestDevice.unread(try await ben.user(), conversation.id) ?? 0) > 3
             }
             try await system.replace("trigger-workers")
@@ -77,7 +77,7 @@ extension EndToEnd {
         ) async throws {
             var last: Int?
             do {
-                try await eventually("\(count) unread messages", within: .seconds(40)) {
+                try await eventually("\(count) unread messages", within: patience) {
                     last = TestDevice.unread(try await device.user(), conversation.id)
                     return last == count
                 }

@@ -84,13 +84,13 @@ extension EndToEnd {
             }
 
             _ = try await tool("documents", "insert", "Shop.Order", #"{"_id": 1, "item": "pen"}"#)
-            let letter = try await eventually("the dead letter", within: .seconds(30)) { try await letters().first }
+            let letter = try await eventually("the dead letter", within: patience) { try await letters().first }
             let number = "\(letter["number"]?.int64Value ?? 0)"
             #expect(letter["reason"]?.stringValue?.contains("the switch is off") == true, "\(letter)")
             #expect(try await same("triggers", "--failures").contains("ordered"))
             let shown = try ExtendedJSON.parseDocument(try await same("triggers", "--failure", number))
             #expect(shown["received"]?["fullDocument"]?["item"] == "pen" && shown["attempts"]?.int64Value == 3)
-            try await eventually("the log, and the same by both ways", within: .seconds(20)) {
+            try await eventually("the log, and the same by both ways", within: patience) {
                 let (lines, local) = (try await tool("logs"), try await there(["logs"] + app))
                 return lines.contains("the switch is off") && lines == local + "\n"
             }
@@ -98,7 +98,7 @@ extension EndToEnd {
 
             _ = try await tool("documents", "insert", "Shop.Switch", #"{"_id": "on"}"#)
             #expect(try await tool("triggers", "--replay", number).contains("published again"))
-            try await eventually("the trigger has run again", within: .seconds(30)) {
+            try await eventually("the trigger has run again", within: patience) {
                 try await tool("documents", "count", "Shop.Log", #"{"of": 1}"#) == "1\n"
             }
             #expect(try await letters().isEmpty)
@@ -108,7 +108,7 @@ extension EndToEnd {
             _ = try await system.query("update partita.trigger_failures set replayed_at = null where id = \(number)")
             #expect(try await tool("triggers", "--replay", number).contains("published again"))
             _ = try await tool("documents", "insert", "Shop.Order", #"{"_id": 3}"#)
-            try await eventually("a later event is handled", within: .seconds(30)) {
+            try await eventually("a later event is handled", within: patience) {
                 try await tool("documents", "count", "Shop.Log", #"{"of": 3}"#) == "1\n"
             }
             #expect(try await tool("documents", "count", "Shop.Log", #"{"of": 1}"#) == "1\n")
@@ -116,7 +116,7 @@ extension EndToEnd {
             #expect(
                 try await tool("documents", "delete", "Shop.Switch", #"{"_id": "on"}"#).contains("deletedCount"))
             _ = try await tool("documents", "insert", "Shop.Order", #"{"_id": 2}"#)
-            let second = try await eventually("the second dead letter", within: .seconds(30)) {
+            let second = try await eventually("the second dead letter", within: patience) {
                 try await letters().first?["number"]?.int64Value
             }
             #expect(try await tool("triggers", "--discard", "\(second)").contains("is deleted"))

@@ -230,7 +230,7 @@ extension EndToEnd {
             #expect(shown.contains("t  paused by ") && shown.contains("  0 missed events"), "\(shown)")
             #expect(shown.contains(/s  enabled  runs f  0 dead letters  next run 2\d\d\d-01-01T03:00:00/), "\(shown)")
             _ = try await Self.partita(system, ["triggers", "resume", "t", "--app", "paused"])
-            try await eventually("the trigger is enabled", within: .seconds(20)) {
+            try await eventually("the trigger is enabled", within: patience) {
                 try await state().contains("t  enabled")
             }
         }
@@ -261,7 +261,7 @@ extension EndToEnd {
             #expect(byAddress.output.contains("the rules say now: write"), "\(byAddress.output)")
             #expect(try await explained("nobody@example.com").status != .exited(0))
             _ = try await Self.partita(system, ["users", "disable", user, "--app", "rchat"])
-            try await eventually("permissions has decided, and nothing differs", within: .seconds(20)) {
+            try await eventually("permissions has decided, and nothing differs", within: patience) {
                 let shutOut = try await Self.partita(system, open).output
                 return shutOut.contains("the account is deleted or disabled") && !shutOut.contains("it differs")
             }

@@ -171,7 +171,7 @@ extension EndToEnd {
                 environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") },
                 output: .file(directory + "/up.log"))
             SystemAtExit.remember(up, directory: directory)
-            try await eventually("it has begun", within: .seconds(20)) {
+            try await eventually("it has begun", within: patience) {
                 FileManager.default.fileExists(atPath: directory + "/engines/postgres/pid")
             }
             up.signal(SIGINT)
@@ -251,7 +251,7 @@ extension EndToEnd {
             }
             for (service, process, port) in processes {
                 try await says(#""status":"notReady""#, 503, without: "kafka", process, port: port, system)
-                try await eventually("the log of \(service) says so", within: .seconds(20)) {
+                try await eventually("the log of \(service) says so", within: patience) {
                     let log = try String(
                         contentsOfFile: "\(system.directory)/logs/second-\(service).log", encoding: .utf8)
                     return log.split(separator: "\n").contains {
@@ -266,7 +266,7 @@ extension EndToEnd {
         }
 
         private func hasEverything(_ process: ChildProcess, port: Int, _ system: RunningSystem) async throws {
-            try await eventually("\(process.name) has everything", within: .seconds(20)) {
+            try await eventually("\(process.name) has everything", within: patience) {
                 let (status, text) = await system.readiness("http://127.0.0.1:\(port)")
                 return status == 200 && !text.contains("notReady")
             }
@@ -278,7 +278,7 @@ extension EndToEnd {
         ) async throws {
             var last = ""
             do {
-                try await eventually("\(process.name) says that \(engine) is missing", within: .seconds(20)) {
+                try await eventually("\(process.name) says that \(engine) is missing", within: patience) {
                     if let status = process.exitStatus { throw SystemFailure(description: "it ended: \(status)") }
                     let (status, text) = await system.readiness("http://127.0.0.1:\(port)")
                     last = text

@@ -19,7 +19,7 @@ extension EndToEnd {
             _ = try await system.query(#"alter table "rchat/RChat"."ChatMessage" rename to elsewhere"#)
             do {
                 let id = try await ada.send("this waits", to: here)
-                try await eventually("the log names the table", within: .seconds(30)) {
+                try await eventually("the log names the table", within: patience) {
                     let text = String(
                         decoding: try Data(contentsOf: URL(fileURLWithPath: log)).dropFirst(begin), as: UTF8.self)
                     return text.split(separator: "\n").contains {
@@ -41,7 +41,7 @@ extension EndToEnd {
                 try await eventually("it is committed", within: .seconds(90)) {
                     try await talk.rows().keys.contains("s:" + id)
                 }
-                try await eventually("it is answered", within: .seconds(30)) { try await here.pending().isEmpty }
+                try await eventually("it is answered", within: patience) { try await here.pending().isEmpty }
                 #expect(try await here.rejected().isEmpty)
             } catch {
                 // The other tests need it; what went wrong is the error below.

@@ -155,7 +155,7 @@ extension EndToEnd {
             }
             for socket in sockets { socket.close() }
             for table in ["grants", "grant_subjects", "grant_dependencies"] {
-                try await eventually("nothing of it is left in \(table)", within: .seconds(30)) {
+                try await eventually("nothing of it is left in \(table)", within: patience) {
                     try await system.query(
                         "select 1 from partita.\(table) where user_id = $1 and partition like 's:conversation=%' limit 1",
                         [.text(eve.session.userId)]

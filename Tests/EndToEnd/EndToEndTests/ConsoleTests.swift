@@ -65,7 +65,7 @@ extension EndToEnd {
                 #"{"service": "mongodb-atlas", "name": "find", "arguments": [{"database": "d", "collection": "Note"}]}"#
             #expect(try await client.post("/functions/call", find, token: token).status == 400)
 
-            try await eventually("all of it is in the logs", within: .seconds(20)) {
+            try await eventually("all of it is in the logs", within: patience) {
                 let logs = try await tool("logs")
                 return [
                     "signing in eve", "FunctionExecutionError: not her", "signing in ada", "opening blue",

@@ -149,7 +149,7 @@ extension EndToEnd {
             let ann = try await RealmPerson.register("ann", on: system, app: app)
             let bob = try await RealmPerson.register("bob", on: system, app: app)
             // The gateway ends all sessions when it finds the epoch, which may be in the middle of this one.
-            try await eventually("a client uploads in the new epoch", within: .seconds(20)) {
+            try await eventually("a client uploads in the new epoch", within: patience) {
                 do {
                     let phone = try await ann.open(ann.id)
                     defer { phone.cut() }
@@ -204,7 +204,7 @@ extension EndToEnd {
         private func refusal(of schema: ObjectSchema, _ person: RealmPerson, _ partition: String) async throws -> String
         {
             // The gateway may only now find the epoch, and end the session.
-            try await eventually("there is an answer", within: .seconds(20)) { () -> String? in
+            try await eventually("there is an answer", within: patience) { () -> String? in
                 do {
                     let client = try await person.open(partition)
                     defer { client.cut() }

@@ -82,7 +82,7 @@ extension EndToEnd {
             #expect(difference.output.contains("2 lose, 0 gain"), "\(difference.output)")
             _ = try await TestApp.deploy("board", own, on: system)
             for handle in handles.dropFirst() {
-                try await eventually("the others lose it", within: .seconds(30)) {
+                try await eventually("the others lose it", within: patience) {
                     do {
                         _ = try await handle.find("Note")
                         return false
@@ -91,7 +91,7 @@ extension EndToEnd {
                     }
                 }
             }
-            try await eventually("the owner has a grant", within: .seconds(30)) { try await holders(system) == [owner] }
+            try await eventually("the owner has a grant", within: patience) { try await holders(system) == [owner] }
             try await handles[0].write { $0.insert("Note", ["_id": "mine", "owner": .string(owner)]) }
             try await handles[0].waitForUploads()
             #expect(try await handles[0].find("Note").count == 4)
@@ -99,7 +99,7 @@ extension EndToEnd {
             // And back: who has a grant keeps it, and others get the one for all.
             _ = try await TestApp.deploy("board", Self.files(rule: "true"), on: system)
             let back = try await people[1].session.openPartition(.string(owner))
-            try await eventually("another user may open it again", within: .seconds(30)) {
+            try await eventually("another user may open it again", within: patience) {
                 do {
                     try await back.waitForFirstSync()
                 } catch let error as PartitaError where error.code == .revoked {

@@ -110,7 +110,7 @@ extension EndToEnd {
             /// What it lacks.
             func lost() async throws {
                 try system.kill("trigger-workers", SIGCONT)
-                try await eventually("the trigger has run", within: .seconds(30)) {
+                try await eventually("the trigger has run", within: patience) {
                     try await shownName() == "Ada Lovelace"
                 }
                 for number in 1...3 { try await send("lost \(number)") }
@@ -120,7 +120,7 @@ extension EndToEnd {
                         ["$set": ["userPreferences.displayName": "Ben Franklin"]])
                 }
                 try await ben.own.waitForUploads()
-                try await eventually("its trigger has run, too", within: .seconds(30)) {
+                try await eventually("its trigger has run, too", within: patience) {
                     try await shownName(of: ben) == "Ben Franklin"
                 }
                 // Of these the topic has the events, and no trigger has run.
@@ -153,22 +153,22 @@ extension EndToEnd {
                         #expect(try await handle.pending().isEmpty)
                         #expect(try await handle.rejected().isEmpty)
                     }
-                    try await eventually("the trigger's write is there again", within: .seconds(30)) {
+                    try await eventually("the trigger's write is there again", within: patience) {
                         try await shownName() == "Ada Lovelace"
                     }
-                    try await eventually("and that of a change that was lost itself", within: .seconds(30)) {
+                    try await eventually("and that of a change that was lost itself", within: patience) {
                         try await shownName(of: ben) == "Ben Franklin"
                     }
                     // Also of events that only the topic has, a trigger has run once for each message, and no more.
                     let count = sent.withLock { $0.count } / 2
                     for (device, talk, meant) in [(ada, talk, count), (ben, talk, count), (ben, quietTalk, 1)] {
                         var seen: Int?
-                        try await eventually("\(meant) messages are unread, not \(seen ?? -1)", within: .seconds(30)) {
+                        try await eventually("\(meant) messages are unread, not \(seen ?? -1)", within: patience) {
                             seen = try await unread(device, talk)
                             return seen == meant
                         }
                     }
-                    try await eventually("the triggers have handled every change", within: .seconds(30)) {
+                    try await eventually("the triggers have handled every change", within: patience) {
                         try await system.query(
                             """
                             select from partita.partitions p left join partita.handled_events h

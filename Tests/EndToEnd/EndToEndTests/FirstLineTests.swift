@@ -74,7 +74,7 @@ extension EndToEnd {
             let log = "\(system.directory)/logs/second-sync-gateway.log"
             let begin = (try? Data(contentsOf: URL(fileURLWithPath: log)).count) ?? 0  // of another test
             let process = try system.startSecond("sync-gateway", port: port, [one.variable: try one.url(system)])
-            let lines = try await eventually("there is a line after the first", within: .seconds(30)) { () -> [Line]? in
+            let lines = try await eventually("there is a line after the first", within: patience) { () -> [Line]? in
                 let lines = try Self.lines(of: log, from: begin).filter {
                     $0.level != "notice" || $0.message == "starting"
                 }
@@ -138,7 +138,7 @@ extension EndToEnd {
                 try handle.write(contentsOf: Data("\(line)\nhost all \(user) 127.0.0.1/32 reject\n\(rules)".utf8))
                 try handle.close()
                 _ = try await system.query("select pg_reload_conf()")
-                try await eventually("the server minds its new rules", within: .seconds(20)) {
+                try await eventually("the server minds its new rules", within: patience) {
                     let url = try postgres(system, user: user + ":wrong") + "?sslmode=disable"
                     return try await !CapturedRun.run("psql", [url, "-c", ""]).status.isSuccess
                 }

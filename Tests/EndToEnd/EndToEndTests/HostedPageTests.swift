@@ -95,7 +95,7 @@ extension EndToEnd {
             let system = try await RunningSystem.shared()
             _ = try await TestApp.deploy(
                 "hosted-odd", Self.files("hosted-odd", api: system.publicURL, origins: ""), on: system)
-            let answer = try await eventually("the app is known", within: .seconds(20)) {
+            let answer = try await eventually("the app is known", within: patience) {
                 let script = """
                     import socket, sys
                     connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10)

@@ -46,7 +46,7 @@ extension EndToEnd {
 
         /// On the device as well, once it has downloaded what it wrote.
         private func isShown(_ count: Int, on device: TestDevice, _ conversation: TestConversation) async throws {
-            try await eventually("the device shows \(count)", within: .seconds(20)) {
+            try await eventually("the device shows \(count)", within: patience) {
                 guard try await device.own.pending().isEmpty else { return false }
                 return TestDevice.unread(try await device.user(), conversation.id) == count
             }

@@ -22,7 +22,7 @@ extension EndToEnd {
             let names = TopicOwner.topics(pool: "main").map(\.name)
             try await admin.deleteTopics(names)
             for round in 0..<5 { try await ada.send("while they are gone: \(round)", to: adas) }
-            try await eventually("they are there again", within: .seconds(40)) {
+            try await eventually("they are there again", within: patience) {
                 Set(try await admin.topicNames()).isSuperset(of: names)
             }
             await admin.close()
@@ -35,7 +35,7 @@ extension EndToEnd {
             try await next.waitUntilSame(try await ben.open(next))
             try await talk.waitUntilSame(try await ada.open(talk))
             for service in RunningSystem.services {
-                try await eventually("\(service) has nothing to complain of", within: .seconds(30)) {
+                try await eventually("\(service) has nothing to complain of", within: patience) {
                     let (status, text) = await system.readiness(system.url(of: service))
                     return status == 200 && !text.contains("notReady")
                 }

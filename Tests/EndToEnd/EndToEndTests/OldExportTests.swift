@@ -94,7 +94,7 @@ extension EndToEnd {
             let path = "/api/client/v2.0/app/oldexport/service/shop/incoming_webhook/ordered"
             let order = #"{"_id": "o1", "mail": "ada@example.org", "phone": "+4912345"}"#
             #expect(try await client.post(path, order).status == 401)
-            let answer = try await eventually("the app and its secrets are known", within: .seconds(20)) {
+            let answer = try await eventually("the app and its secrets are known", within: patience) {
                 let answer = try await client.post(
                     path + "?secret=open%20sesame", order.replacing("o1", with: ObjectId().hexString))
                 return answer.status == 201 ? answer : nil

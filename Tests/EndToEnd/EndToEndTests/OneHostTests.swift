@@ -46,7 +46,7 @@ extension EndToEnd {
             let system = try await RunningSystem.shared()
             try await deploy(system)
             let client = HTTPCaller(root: system.publicURL + "/api/client/v2.0/app/onehost", system: system)
-            let location = try await eventually("the app is known", within: .seconds(20)) {
+            let location = try await eventually("the app is known", within: patience) {
                 let answer = try await client.get("/location")
                 return answer.status == 200 ? try ExtendedJSON.parse(answer.body) : nil
             }
@@ -60,7 +60,7 @@ extension EndToEnd {
             let signIn = try await client.post(provider + "/login", #"{"username": "ada@example.com", "# + credentials)
             let session = try ExtendedJSON.parse(signIn.body)
             let token = try #require(session["access_token"]?.stringValue)
-            let sum = try await eventually("the workers know app and key", within: .seconds(20)) {
+            let sum = try await eventually("the workers know app and key", within: patience) {
                 let answer = try await client.post(
                     "/functions/call", #"{"name": "add", "arguments": [1, 2]}"#, token: token)
                 return answer.status == 200 ? try ExtendedJSON.parse(answer.body) : nil
@@ -132,7 +132,7 @@ extension EndToEnd {
             // Escapes in the URL must reach the service unchanged.
             let id = "a photo/ö \(UUID().uuidString)"
             _ = try await ada.send(picture, id: id, to: talk)
-            let link = try await eventually("the photo is a link", within: .seconds(30)) {
+            let link = try await eventually("the photo is a link", within: patience) {
                 try await ada.link(ofPicture: id, in: talk)
             }
             #expect(link.hasPrefix(system.publicURL + "/v1/apps/rchat/media/"))

@@ -55,7 +55,7 @@ extension EndToEnd {
             #expect(!check.status.isSuccess && check.output.contains("only reads"), "\(check.output)")
 
             try await setReadOnly(false, system)
-            try await eventually("what was written meanwhile is acknowledged", within: .seconds(40)) {
+            try await eventually("what was written meanwhile is acknowledged", within: patience) {
                 try await talk.pending().isEmpty
             }
             #expect(try await talk.document("ChatMessage", id: .string(id))?["text"] == "meanwhile")

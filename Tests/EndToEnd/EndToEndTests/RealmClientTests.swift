@@ -54,7 +54,7 @@ extension EndToEnd {
             try await bobOwn.receive { unread($0, bob, id) == 0 }
             let conversation = TestConversation(id: id, system: system)
             let annTalk = try await ann.open("conversation=\(id)"), bobTalk = try await bob.open("conversation=\(id)")
-            try await eventually("Cem is invited", within: .seconds(30)) {
+            try await eventually("Cem is invited", within: patience) {
                 TestDevice.unread(try await cem.user(), id) != nil
             }
             let cemTalk = try await cem.open(conversation)

@@ -31,7 +31,7 @@ extension EndToEnd {
                 let path = call["path"]?.stringValue ?? "", status = call["status"]?.intValue ?? 0
                 var answer = try await send(call, tokens, system)
                 if path.hasSuffix("/functions/call"), answer.status == 404 {
-                    try await eventually("the functions' service has the app", within: .seconds(20)) {
+                    try await eventually("the functions' service has the app", within: patience) {
                         answer = try await send(call, tokens, system)
                         return answer.status != 404
                     }

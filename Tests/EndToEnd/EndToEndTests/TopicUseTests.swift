@@ -90,7 +90,7 @@ extension EndToEnd {
             let talk = try await ada.open(conversation)
             let bens = try await ben.open(conversation)
             let picture = try await ada.send([UInt8](repeating: 7, count: 300_000), to: talk)
-            let link = try await eventually("the photo is a link", within: .seconds(30)) {
+            let link = try await eventually("the photo is a link", within: patience) {
                 try await ada.link(ofPicture: picture, in: talk)
             }
             // Permissions decide nothing about a user who never had the conversation on a device.
@@ -104,7 +104,7 @@ extension EndToEnd {
             let client = HTTPCaller(
                 root: system.publicURL + "/api/client/v2.0/app/topicuse/auth/providers/local-userpass", system: system)
             let account = #"{"email": "dora@example.com", "password": "correct horse"}"#
-            let registered = try await eventually("the app is known", within: .seconds(20)) {
+            let registered = try await eventually("the app is known", within: patience) {
                 let answer = try await client.post("/register", account)
                 return answer.status == 404 ? nil : answer
             }
@@ -135,7 +135,7 @@ extension EndToEnd {
                 #expect(answer.status == 204, "\(answer.text)")
             }
             _ = try await run(["documents", "insert", "Use.Note", "{}", "--app", "topicuse"])
-            let number = try await eventually("the dead letter", within: .seconds(30)) {
+            let number = try await eventually("the dead letter", within: patience) {
                 let list = try await api.get("/dead-letters?trigger=noted", token: token)
                 return try ExtendedJSON.parse(list.text)["deadLetters"]?[0]?["number"]?.int64Value
             }

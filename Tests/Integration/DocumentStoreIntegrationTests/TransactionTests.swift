@@ -75,7 +75,7 @@ import Testing
                                 let accounts = session.collection("Account", database: "RChat")
                                 try await accounts.updateOne(["_id": "a"], ["$set": ["sum": 99]])
                                 hasWritten.withLock { $0 = true }
-                                try await eventually("the other one has written", within: .seconds(30)) {
+                                try await eventually("the other one has written", within: patience) {
                                     isDone.withLock { $0 }
                                 }
                                 try await accounts.updateOne(["_id": "a"], ["$set": ["sum": 100]])
@@ -84,8 +84,8 @@ import Testing
                         #expect((error as? DocumentStoreError)?.mongoCode == 290)
                     }
                 }
-                try await eventually("the transaction has written", within: .seconds(30)) { hasWritten.withLock { $0 } }
-                try await eventually("the document is free", within: .seconds(30)) {
+                try await eventually("the transaction has written", within: patience) { hasWritten.withLock { $0 } }
+                try await eventually("the document is free", within: patience) {
                     do {
                         return try await outside.updateOne(["_id": "a"], ["$set": ["sum": 1]]).modifiedCount == 1
                     } catch let error as DocumentStoreError where error.isRetriable {

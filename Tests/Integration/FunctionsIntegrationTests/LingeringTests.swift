@@ -22,7 +22,7 @@ import Testing
             #expect(try await fixture.run(Self.late, finish: finish).intValue == 1)
             #expect(try await fixture.items.countDocuments() == 0)
             #expect(finished.withLock { $0 } == 0)
-            try await eventually("the timer has run", within: .seconds(30)) {
+            try await eventually("the timer has run", within: patience) {
                 try await fixture.items.countDocuments() == 1
             }
             try await eventually("the call is finished") { finished.withLock { $0 } == 1 }
@@ -64,7 +64,7 @@ import Testing
             _ = try await fixture.run(
                 "exports = () => { setInterval(() => {}, 10); return 1 }", limits: .init(cpu: 10, wall: .seconds(6)),
                 finish: { finished.withLock { $0 = true } })
-            try await eventually("the call is finished", within: .seconds(30)) { finished.withLock { $0 } }
+            try await eventually("the call is finished", within: patience) { finished.withLock { $0 } }
             #expect(ContinuousClock.now - start >= .seconds(5))
             #expect(try await fixture.run("exports = () => 2").intValue == 2)
         }

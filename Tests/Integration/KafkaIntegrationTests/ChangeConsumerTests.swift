@@ -131,7 +131,7 @@ struct BatchHandler: ChangeHandler {
                     handler: CountingHandler(client: client))
                 let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
                 async let running: Void = group.run()
-                try await eventually("all effects", within: .seconds(20)) {
+                try await eventually("all effects", within: patience) {
                     try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [14]
                 }
                 try await producer.send(brought).requireAll()
@@ -166,7 +166,7 @@ struct BatchHandler: ChangeHandler {
                     handler: CountingHandler(client: client))
                 let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
                 async let running: Void = group.run()
-                try await eventually("all effects", within: .seconds(20)) {
+                try await eventually("all effects", within: patience) {
                     try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [4]
                 }
                 // Those that are lost come once more, and nothing else has an effect.
@@ -174,7 +174,7 @@ struct BatchHandler: ChangeHandler {
                     .requireAll()
                 let effects = "SELECT revision FROM effects ORDER BY revision"
                 let meant = ["s:a/1.1", "s:a/1.2", "s:a/2.3", "s:a/2.4", "s:a/2.5"]
-                try await eventually("the last effect", within: .seconds(20)) {
+                try await eventually("the last effect", within: patience) {
                     try await client.query(effects).decode(String.self) == meant
                 }
                 group.triggerGracefulShutdown()
@@ -205,7 +205,7 @@ struct BatchHandler: ChangeHandler {
                     handler: handler)
                 let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
                 async let running: Void = group.run()
-                try await eventually("all of them", within: .seconds(20)) {
+                try await eventually("all of them", within: patience) {
                     handler.batches.withLock { $0.joined().count } >= rows.count
                 }
                 group.triggerGracefulShutdown()
@@ -238,7 +238,7 @@ struct BatchHandler: ChangeHandler {
                         handler: CountingHandler(client: client, collection: "seen"))
                     let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
                     async let running: Void = group.run()
-                    try await eventually("it is handled", within: .seconds(20), condition)
+                    try await eventually("it is handled", within: patience, condition)
                     group.triggerGracefulShutdown()
                     try await running
                 }

@@ -95,7 +95,7 @@ import Testing
                 #expect(owned.withLock { $0.count } == 4)
                 try await kafka.withConsumer(options) { second in
                     try await second.subscribe(to: [topic])
-                    try await eventually("two partitions each", within: .seconds(20)) {
+                    try await eventually("two partitions each", within: patience) {
                         let again = try await first.next(timeout: .milliseconds(20)).messages.count
                         let twice = try await second.next(timeout: .milliseconds(20)).messages.count
                         #expect(again + twice == 0)
@@ -103,7 +103,7 @@ import Testing
                     }
                     try await fill(kafka, topic, 100..<200)
                     var numbers: [String?] = []
-                    try await eventually("each message once", within: .seconds(30)) {
+                    try await eventually("each message once", within: patience) {
                         numbers += try await first.next(timeout: .milliseconds(20)).messages.map { text($0.value) }
                         numbers += try await second.next(timeout: .milliseconds(20)).messages.map { text($0.value) }
                         return numbers.count >= 100

@@ -215,7 +215,7 @@ func event(_ id: String, user: String) -> AuthEvent {
             let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
             async let running: Void = group.run()
             try await EventProducer(kafka.producer, pool: pool).send(event("0", user: "u"))
-            try await eventually("the handler runs", within: .seconds(20)) { handler.state.withLock { $0 } == .running }
+            try await eventually("the handler runs", within: patience) { handler.state.withLock { $0 } == .running }
             let begin = ContinuousClock.now
             group.triggerGracefulShutdown()
             try await running
@@ -295,12 +295,12 @@ func event(_ id: String, user: String) -> AuthEvent {
             let handler = NotingHandler()
             try await withConsumer(kafka, pool: pool, handler) {
                 try await producer.send((0..<10).map { event("\($0)", user: "u\($0)") }).requireAll()
-                try await eventually("the first ten", within: .seconds(20)) { handler.ids.count == 10 }
+                try await eventually("the first ten", within: patience) { handler.ids.count == 10 }
                 try broker.setDown(true)
                 async let later = producer.send((10..<20).map { event("\($0)", user: "u\($0)") })
                 try broker.setDown(false)
                 try await later.requireAll()
-                try await eventually("the others", within: .seconds(20)) { Set(handler.ids).count == 20 }
+                try await eventually("the others", within: patience) { Set(handler.ids).count == 20 }
             }
         }
     }

@@ -47,7 +47,7 @@ struct LocalEnginesTests {
             let half = PostgresEngine(root: root, port: try LocalPort.free())
             let start = Task { try await half.start() }
             let data = "\(root)/postgres/data"
-            try await eventually("initdb has begun", within: .seconds(20), every: .milliseconds(1)) {
+            try await eventually("initdb has begun", within: patience, every: .milliseconds(1)) {
                 FileManager.default.fileExists(atPath: data + ".new/PG_VERSION")
             }
             let copy = try FileManager.default.contentsOfDirectory(atPath: data + ".new")

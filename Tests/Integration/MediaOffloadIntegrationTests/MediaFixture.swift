@@ -140,7 +140,7 @@ final class MediaFixture: Sendable {
                 listening: { listening in port.withLock { $0 = listening } },
                 make: make)
         }
-        return try await eventually("the service listens", within: .seconds(30)) { port.withLock { $0 } }
+        return try await eventually("the service listens", within: patience) { port.withLock { $0 } }
     }
 
     private func deploy() async throws {
@@ -223,7 +223,7 @@ final class MediaFixture: Sendable {
     /// Waits until the picture is moved.
     /// - Parameter picture: what the link must lead to; `nil` for anything.
     func movedImage(of id: String, picture: [UInt8]? = nil) async throws -> Document {
-        try await eventually("the picture of \(id) is moved", within: .seconds(30)) {
+        try await eventually("the picture of \(id) is moved", within: patience) {
             guard let image = try await image(of: id), image["picture"] == nil,
                 let link = image["pictureURL"]?.stringValue,
                 picture.map({ link.hasSuffix(SHA256.hex($0)) }) ?? true
@@ -277,7 +277,7 @@ final class MediaFixture: Sendable {
 
     /// Waits until a document has no more jobs.
     func settled(_ id: String) async throws {
-        try await eventually("all jobs of \(id) are done", within: .seconds(30)) {
+        try await eventually("all jobs of \(id) are done", within: patience) {
             try await rows("media_jobs", of: id) == 0
         }
     }
@@ -347,7 +347,7 @@ final class MediaFixture: Sendable {
         let deployed = try await registry.deploy(try AppDefinition(files: files)).app
         let version = deployed.version
         try await AppRegistry.announce(deployed, with: engines.events)
-        try await eventually("media offload has version \(version)", within: .seconds(30)) {
+        try await eventually("media offload has version \(version)", within: patience) {
             try await engines.postgres.query(
                 "select 1 from partita.app_instances where app = $1 and version >= $2 and instance like 'media-offload-%'",
                 [.text(id), .int(version)]

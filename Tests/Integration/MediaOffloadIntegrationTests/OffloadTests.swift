@@ -193,7 +193,7 @@ extension MediaOffloadTests {
             ])
             fixture.storage.state.withLock { $0.isAway = false }
             #expect(try await fixture.open(link, token: fixture.token("eve")).status == 404)
-            try await eventually("the photo is removed", within: .seconds(30)) {
+            try await eventually("the photo is removed", within: patience) {
                 try await fixture.objects(of: picture) == 0 && fixture.files(of: picture).isEmpty
             }
             #expect(try await fixture.open(link, token: fixture.token("eve")).status == 404)

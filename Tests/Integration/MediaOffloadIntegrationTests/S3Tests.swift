@@ -110,7 +110,7 @@ import Testing
         try await fixture.settled(id)
 
         try await fixture.messages.deleteOne(["_id": .string(id)])
-        try await eventually("the object is removed", within: .seconds(30)) {
+        try await eventually("the object is removed", within: patience) {
             try await fixture.http.send(.init(url: location)).status == 404
         }
     }

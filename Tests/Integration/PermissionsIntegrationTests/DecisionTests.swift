@@ -89,7 +89,7 @@ import Testing
             try await fixture.ask("noa", "vault")
             try await Task.sleep(for: .seconds(11))  // a rule function may take ten seconds
         }
-        let second = try await eventually("there is an answer", within: .seconds(20)) {
+        let second = try await eventually("there is an answer", within: patience) {
             fixture.newestGrant(of: "noa", "vault").flatMap { $0.version > first.version ? $0 : nil }
         }
         #expect(second.access == .write)
@@ -146,7 +146,7 @@ import Testing
                 """, [.text(PermissionsFixture.app)])
             #expect(granted.count == 1)
             try await fixture.tell(.userDeleted, of: "ivy")
-            try await eventually("the revocation waits for it", within: .seconds(20)) {
+            try await eventually("the revocation waits for it", within: patience) {
                 try await !fixture.postgres.query(
                     """
                     select from pg_locks where locktype = 'advisory' and not granted

@@ -43,7 +43,7 @@ import Testing
         #expect(
             before - earlier < (flood - earlier) / 2,
             "\(earlier) answers before the question, \(before) before its answer")
-        try await eventually("all are answered", within: .seconds(25)) { fixture.answers(about: "flood") >= flood }
+        try await eventually("all are answered", within: patience) { fixture.answers(about: "flood") >= flood }
         try await eventually("the topic has nothing of it") { fixture.isForgotten("mallory", "flood\(flood - 1)") }
         #expect(try await fixture.rowCount(of: "mallory") == 0)
     }

@@ -42,7 +42,7 @@ import Testing
 
         let passes = PermissionsMetrics.rulePasses.value
         try await fixture.serveAnother()
-        try await eventually("the other instance has looked", within: .seconds(20)) {
+        try await eventually("the other instance has looked", within: patience) {
             PermissionsMetrics.rulePasses.value > passes
         }
         #expect(try await Self.standing(fixture) == before)
@@ -52,7 +52,7 @@ import Testing
         try await fixture.postgres.execute(
             "update partita.grants set epoch = 0 where app = $1 and user_id = $2", restored)
         try await fixture.serveAnother()
-        try await eventually("answers of before a restore are decided again", within: .seconds(20)) {
+        try await eventually("answers of before a restore are decided again", within: patience) {
             try await fixture.postgres.query(
                 "select from partita.grants where app = $1 and user_id = $2 and epoch = partita.current_epoch()",
                 restored
@@ -71,7 +71,7 @@ import Testing
                 };
                 """)
         for user in users { _ = try await fixture.grant(.none, of: user, "ruled-cellar") }
-        try await eventually("all answers follow the new rules", within: .seconds(20)) {
+        try await eventually("all answers follow the new rules", within: patience) {
             try await fixture.postgres.query(
                 """
                 select from partita.grants

@@ -206,14 +206,14 @@ final class PermissionsFixture: Sendable {
 
     /// The newest grant on the topic, once it has this access.
     func grant(_ access: Grant.Access, of user: String, _ partition: String) async throws -> Grant {
-        try await eventually("\(access) of \(user) in \(partition)", within: .seconds(20)) {
+        try await eventually("\(access) of \(user) in \(partition)", within: patience) {
             newestGrant(of: user, partition).flatMap { $0.access == access ? $0 : nil }
         }
     }
 
     /// The grant that revokes a right. The same denial may follow once more, if a change is delivered twice.
     func revocation(of user: String, _ partition: String) async throws -> Grant {
-        try await eventually("\(user) loses \(partition)", within: .seconds(20)) {
+        try await eventually("\(user) loses \(partition)", within: patience) {
             grants.withLock { grants in
                 grants.first { $0.user == user && $0.partition.text == "s:" + partition && $0.isFence }
             }
@@ -249,7 +249,7 @@ final class PermissionsFixture: Sendable {
 
     /// The receipt of a revocation.
     func receipt(of user: String, _ partition: String) async throws -> RevocationReceipt {
-        try await eventually("the receipt of \(user) in \(partition)", within: .seconds(20)) {
+        try await eventually("the receipt of \(user) in \(partition)", within: patience) {
             receipts.withLock { $0.first { $0.user == user && $0.partition.text == "s:" + partition } }
         }
     }

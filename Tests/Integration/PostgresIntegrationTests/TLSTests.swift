@@ -70,7 +70,7 @@ import Testing
             "alter system set ssl = on", "select pg_reload_conf()",
         ] { _ = try await connection.query(statement) }
         await connection.close()
-        try await eventually("the settings are read", within: .seconds(30)) {
+        try await eventually("the settings are read", within: patience) {
             var plain = PostgresConfiguration(url: engine.url + "?sslmode=disable")
             plain.connectTimeout = .seconds(5)
             let probe = PostgresConnection(configuration: plain, on: loops.next())

@@ -99,7 +99,7 @@ import Testing
                 wantsCertificates ? "yes" : "no",
             ], environment: CurrentEnvironment.variables, output: .file(directory + "/log"))
         do {
-            try await eventually("the server listens", within: .seconds(20)) {
+            try await eventually("the server listens", within: patience) {
                 guard child.exitStatus == nil else {
                     throw EngineError(
                         engine: "redis", message: try String(contentsOfFile: directory + "/log", encoding: .utf8))

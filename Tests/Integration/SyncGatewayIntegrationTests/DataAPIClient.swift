@@ -81,7 +81,7 @@ extension GatewayFixture {
         let deployed = try await AppRegistry(client: postgres).deploy(definition)
         try await AppRegistry.announce(deployed.app, with: events)
         let client = DataAPIClient(fixture: self, app: id, user: "ann")
-        try await eventually("the app is served", within: .seconds(20)) {
+        try await eventually("the app is served", within: patience) {
             try await client.post("find", "{}").code != "AppNotFound"
         }
         return client

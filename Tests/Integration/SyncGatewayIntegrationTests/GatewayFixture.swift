@@ -95,7 +95,7 @@ final class GatewayFixture: Sendable {
         let deployed = try await AppRegistry(client: postgres).deploy(definition)
         try await AppRegistry.announce(deployed.app, with: events)
         try await events.send(SigningKeyEvent(keyID: key.id, jwk: key.publicKey.jwk, notBefore: 0, expires: .max / 2))
-        try await eventually("devices are welcome", within: .seconds(30), every: .milliseconds(50)) {
+        try await eventually("devices are welcome", within: patience, every: .milliseconds(50)) {
             let device = try await Device(port: port)
             defer { device.close() }
             try await device.send(.hello(.init(device: "probe", token: token("probe"))))

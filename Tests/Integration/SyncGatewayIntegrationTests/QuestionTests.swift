@@ -76,7 +76,7 @@ import Testing
                 try await other.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
             }
         }
-        try await eventually("the crowd asks", within: .seconds(30)) { asked.withLock { !$0.isEmpty } }
+        try await eventually("the crowd asks", within: patience) { asked.withLock { !$0.isEmpty } }
         try await device.send(.subscribe(partition: fixture.partition(), checkpoint: Revision(epoch: 0, number: 0)))
         let before = try await eventually("the question of another user is asked", within: .seconds(60)) {
             asked.withLock { questions in questions.firstIndex { $0.user == mia } }

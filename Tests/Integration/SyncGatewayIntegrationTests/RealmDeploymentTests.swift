@@ -57,7 +57,7 @@ import Testing
         let unsynced = try #require(try RecordedApp.files(of: app).texts[ExactText(schema)]).replacing(
             "\"_partition\"", with: "\"_former\"")
         try await RecordedApp.deploy(app, to: fixture, more: [ExactText(schema): unsynced])
-        try await eventually("the object goes", within: .seconds(30)) {
+        try await eventually("the object goes", within: patience) {
             try await ann.catchUp()
             return ann.objects.objects[box] == nil
         }
@@ -74,7 +74,7 @@ import Testing
         #expect(try await boxes.findOne(["_id": 1])?["li"] == [1])
 
         try await RecordedApp.deploy(app, to: fixture)
-        try await eventually("the object is back", within: .seconds(30)) {
+        try await eventually("the object is back", within: patience) {
             try await ann.catchUp()
             return ann.objects.objects[box]?["li"] == [1]
         }
@@ -142,7 +142,7 @@ import Testing
         let off = try #require(try RecordedApp.files(of: app).texts[ExactText(sync)]).replacing(
             "enabled", with: "disabled")
         try await RecordedApp.deploy(app, to: fixture, more: [ExactText(sync): off])
-        try await eventually("the session ends for now", within: .seconds(30)) {
+        try await eventually("the session ends for now", within: patience) {
             if ann.errors.isEmpty { ann.send("mark 1 99") }
             try await ann.receive { !$0.errors.isEmpty || $0.marks.last == 99 }
             ann.forgetMarks()
@@ -178,7 +178,7 @@ import Testing
         try await RecordedApp.deploy(app, to: fixture) {
             $0.replacing("\"m\": {\"bsonType\": \"mixed\"}", with: "\"m\": {}, \"more\": {\"bsonType\": \"string\"}")
         }
-        try await eventually("the property comes", within: .seconds(30)) {
+        try await eventually("the property comes", within: patience) {
             try await ann.catchUp()
             return ann.objects.schema.classes["Box"]?.properties["more"] != nil
         }
@@ -189,7 +189,7 @@ import Testing
         try await RecordedApp.deploy(app, to: fixture) {
             $0.replacing("\"m\": {\"bsonType\": \"mixed\"}", with: "\"m\": {\"bsonType\": \"string\"}")
         }
-        try await eventually("the client has to begin anew", within: .seconds(30)) {
+        try await eventually("the client has to begin anew", within: patience) {
             if ann.errors.isEmpty { ann.send("mark 1 99") }
             try await ann.receive { !$0.errors.isEmpty || $0.marks.last == 99 }
             ann.forgetMarks()

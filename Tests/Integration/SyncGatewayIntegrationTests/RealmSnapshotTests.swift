@@ -171,7 +171,7 @@ import Testing
             try await client.catchUp()
             client.cut()
         }
-        try await eventually("the history is trimmed", within: .seconds(20)) {
+        try await eventually("the history is trimmed", within: patience) {
             try await sweep(fixture)
             return try await count("realm_history", partition, fixture) < 10
         }
@@ -185,7 +185,7 @@ import Testing
         }
         // Who wasn't there for too long is told to begin anew, and can. (What it had noted when it went may be written only now.)
         bob.cut()
-        let error = try await eventually("the client is forgotten", within: .seconds(20)) {
+        let error = try await eventually("the client is forgotten", within: patience) {
             try await fixture.postgres.execute(
                 """
                 update partita.realm_files set seen_at = now() - interval '2 days'
@@ -252,7 +252,7 @@ import Testing
         try await ann.upload()
         #expect(ann.errors.isEmpty)
         ann.cut()
-        try await eventually("the client is forgotten", within: .seconds(30)) {
+        try await eventually("the client is forgotten", within: patience) {
             try await count("realm_files", partition, fixture) == 0
         }
         try await ann.connect()

@@ -55,7 +55,7 @@ enum RecordedApp {
 
     /// Opens a client as soon as the gateway has the app.
     static func open(_ client: RealmClient) async throws {
-        try await eventually("the gateway has the app", within: .seconds(30)) {
+        try await eventually("the gateway has the app", within: patience) {
             do {
                 try await client.open()
                 return true

@@ -27,7 +27,7 @@ import Testing
         let messages = fixture.store.collection("Message", database: "Test", app: app.id)
         let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
         _ = try await messages.insertOne(["_id": "message", "to": "ann", "text": "first"])
-        try await eventually("the count", within: .seconds(20)) {
+        try await eventually("the count", within: patience) {
             try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 1
         }
         try await eventually("the event is finished") { try await fixture.journalRows(of: app) == 0 }
@@ -36,7 +36,7 @@ import Testing
         // The events of a document are handled in their order: another one of it shows that the second delivery is over.
         _ = try await messages.deleteOne(["_id": "message"])
         _ = try await messages.insertOne(["_id": "message", "to": "ann", "text": "second"])
-        let counter = try await eventually("the second message is counted", within: .seconds(20)) {
+        let counter = try await eventually("the second message is counted", within: patience) {
             let counter = try await counters.findOne(["_id": "ann"])
             return counter?["last"]?.stringValue == "second" ? counter : nil
         }
@@ -51,7 +51,7 @@ import Testing
         let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
         _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(
             ["_id": 1, "to": "ann"])
-        try await eventually("the first is counted", within: .seconds(20)) {
+        try await eventually("the first is counted", within: patience) {
             try await counters.findOne(["_id": "ann"])?["count"] == 1
         }
         // So is one of a trigger that a later version adds.
@@ -59,7 +59,7 @@ import Testing
         try await fixture.deployUnannounced(app)
         _ = try await fixture.store.collection("Letter", database: "Test", app: app.id).insertOne(
             ["_id": 1, "to": "ann"])
-        try await eventually("the second is counted", within: .seconds(20)) {
+        try await eventually("the second is counted", within: patience) {
             try await counters.findOne(["_id": "ann"])?["count"] == 2
         }
     }
@@ -79,7 +79,7 @@ import Testing
             ], triggers: ["Message": "stumble"])
         try await fixture.deploy(app)
         _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": "first"])
-        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+        let letter = try await eventually("the dead letter", within: patience) {
             fixture.deadLetters(of: app).first
         }
         #expect(letter.attempts == 3)
@@ -102,7 +102,7 @@ import Testing
             ], triggers: ["Message": "stumble"])
         try await fixture.deploy(app)
         _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": "first"])
-        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+        let letter = try await eventually("the dead letter", within: patience) {
             fixture.deadLetters(of: app).first
         }
         #expect(letter.attempts == 3)
@@ -120,13 +120,13 @@ import Testing
         let messages = fixture.store.collection("Message", database: "Test", app: app.id)
         let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
         _ = try await messages.insertOne(["_id": "first", "to": "ann", "share": 0])
-        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+        let letter = try await eventually("the dead letter", within: patience) {
             fixture.deadLetters(of: app).first
         }
         #expect(letter.error.code == "match-failed")
         #expect(letter.event["fullDocument"]?["_id"] == "first")
         _ = try await messages.insertOne(["_id": "second", "to": "ann", "share": 3])
-        try await eventually("the second message is counted", within: .seconds(20)) {
+        try await eventually("the second message is counted", within: patience) {
             try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 1
         }
     }
@@ -197,7 +197,7 @@ import Testing
         #expect(try await counters.findOne(["_id": "ann"]) == nil)
         #expect(fixture.deadLetters(of: app).isEmpty)
         _ = try await fixture.postgres.query("drop trigger full_disk on partita.trigger_journal")
-        try await eventually("the count", within: .seconds(40)) {
+        try await eventually("the count", within: patience) {
             try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 1
         }
         #expect(fixture.deadLetters(of: app).isEmpty)
@@ -221,10 +221,10 @@ import Testing
         _ = try await messages.insertOne(["_id": "bad", "bad": true])
         _ = try await messages.insertOne(["_id": "good"])
         let good = fixture.store.collection("Good", database: "Test", app: app.id)
-        try await eventually("the next event's write", within: .seconds(20)) {
+        try await eventually("the next event's write", within: patience) {
             try await good.findOne(["_id": "good"]) != nil
         }
-        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+        let letter = try await eventually("the dead letter", within: patience) {
             fixture.deadLetters(of: app).first
         }
         #expect(letter.trigger == "onMessage")

@@ -30,7 +30,7 @@ import Testing
         let audit = fixture.store.collection("Audit", database: "Test", app: app.id)
         let messages = fixture.store.collection("Message", database: "Test", app: app.id)
         for number in 0..<3 { _ = try await messages.insertOne(["_id": .int32(Int32(number))]) }
-        try await eventually("both have run for each", within: .seconds(20)) {
+        try await eventually("both have run for each", within: patience) {
             try await audit.countDocuments([:]) == 6
         }
         #expect(fixture.deadLetters(of: app).isEmpty)
@@ -56,7 +56,7 @@ import Testing
         let parts = fixture.store.collection("Part", database: "Test", app: app.id)
         _ = try await parts.insertOne(["_id": "taken"])
         _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": 1])
-        let told = try await eventually("the run is over", within: .seconds(20)) {
+        let told = try await eventually("the run is over", within: patience) {
             try await fixture.store.collection("Told", database: "Test", app: app.id).findOne(["_id": 1])?["told"]
         }
         #expect(told == ["code": 11000, "ids": ["0": "a"], "seen": 2, "unordered": [1]], "\(told)")
@@ -80,7 +80,7 @@ import Testing
         try await fixture.deploy(app)
         let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
         _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": 1])
-        try await eventually("it is dead-lettered", within: .seconds(20)) { fixture.deadLetters(of: app).count == 1 }
+        try await eventually("it is dead-lettered", within: patience) { fixture.deadLetters(of: app).count == 1 }
         _ = try await fixture.store.collection("Flag", database: "Test", app: app.id).insertOne(["_id": "mended"])
         let change = try #require(try await fixture.lastChange(of: app, collection: "Message"))
         try await eventually("its end is recorded") {
@@ -88,7 +88,7 @@ import Testing
                 "delete from partita.handled_event_ids where event_id like $1", [.text("\(app.id)/onMessage/%")]) == 1
         }
         try await fixture.events.send(change)
-        try await eventually("it goes on", within: .seconds(20)) {
+        try await eventually("it goes on", within: patience) {
             try await counters.findOne(["_id": "n"])?["done"] == true
         }
         #expect(try await counters.findOne(["_id": "n"])?["count"] == 1)

@@ -28,10 +28,10 @@ struct LargeDeadLettersTests {
         _ = try await messages.insertOne(["_id": 1, "photo": .string(photo)])
         _ = try await messages.insertOne(["_id": 2, "photo": "small", "shouts": true])
         _ = try await messages.insertOne(["_id": 3])
-        try await eventually("the others are handled", within: .seconds(30)) {
+        try await eventually("the others are handled", within: patience) {
             try await told.findOne(["_id": 3]) != nil
         }
-        try await eventually("both are announced", within: .seconds(30)) { fixture.deadLetters(of: app).count == 2 }
+        try await eventually("both are announced", within: patience) { fixture.deadLetters(of: app).count == 2 }
         let letters = fixture.deadLetters(of: app)
         let large = try #require(letters.first { $0.event["documentKey"] == ["_id": 1] })
         #expect(large.isEventCut && large.event["fullDocument"] == nil && large.error.message.hasPrefix("no photos"))
@@ -45,7 +45,7 @@ struct LargeDeadLettersTests {
         ) { send in try await send(fixture.events) }
         // A dead letter is announced before its row is written.
         var kept: [Document] = []
-        try await eventually("both are kept", within: .seconds(30)) {
+        try await eventually("both are kept", within: patience) {
             kept = try await deployments.deadLetters(of: app.id, trigger: nil, after: 0, limit: 10)
             return kept.count == 2
         }
@@ -53,7 +53,7 @@ struct LargeDeadLettersTests {
             let number = try #require(letter["number"]?.int64Value)
             try await deployments.replayDeadLetter(number, of: app.id)
         }
-        try await eventually("the replays are handled", within: .seconds(30)) {
+        try await eventually("the replays are handled", within: patience) {
             let bytes = try await told.findOne(["_id": 1])?["bytes"], other = try await told.findOne(["_id": 2])
             return bytes == 3_000_000 && other != nil
         }

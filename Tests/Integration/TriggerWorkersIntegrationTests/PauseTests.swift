@@ -46,7 +46,7 @@ import Testing
         func pass(_ id: String) async throws {
             try await fixture.store.collection("Other", database: "Test", app: app.id)
                 .insertOne(["_id": .string(id), "of": .string(id), "n": 0])
-            try await eventually("the other trigger has run", within: .seconds(20)) {
+            try await eventually("the other trigger has run", within: patience) {
                 try await notes.findOne(["_id": .string(id)]) != nil
             }
         }
@@ -55,7 +55,7 @@ import Testing
         try await fixture.deploy(app)
         try await messages.insertOne(["_id": "last", "of": "d0", "n": 20])
         try await pass("second")
-        try await eventually("the events are kept", within: .seconds(20)) {
+        try await eventually("the events are kept", within: patience) {
             try await fixture.postgres.query(
                 "select from partita.trigger_missed_events where app = $1", [.text(app.id)]
             ).count == 61
@@ -66,15 +66,15 @@ import Testing
         #expect(try await fixture.registry.resumeTrigger("onMessage", of: app.id))
         // What comes while it catches up waits behind what was missed.
         try await messages.insertOne(["_id": "meanwhile", "of": "d0", "n": 21])
-        try await eventually("it has caught up", within: .seconds(40)) {
+        try await eventually("it has caught up", within: patience) {
             try await notes.findOne(["_id": "d0"])?["ns"]?.arrayValue?.count == 22
         }
         let first = try #require(try await notes.findOne(["_id": "d0"])?["ns"]?.arrayValue)
         #expect(first.compactMap(\.intValue).count == 22)
-        try await eventually("the pause has ended", within: .seconds(20)) { try await Self.state(app, fixture).isEmpty }
+        try await eventually("the pause has ended", within: patience) { try await Self.state(app, fixture).isEmpty }
         #expect(try await notes.findOne(["_id": "d1"])?["ns"]?.arrayValue?.count == 20)
         try await messages.insertOne(["_id": "after", "of": "d2", "n": 99])
-        try await eventually("it runs as before", within: .seconds(20)) {
+        try await eventually("it runs as before", within: patience) {
             try await notes.findOne(["_id": "d2"])?["ns"]?.arrayValue?.last == 99
         }
         #expect(fixture.deadLetters(of: app).isEmpty)
@@ -103,7 +103,7 @@ import Testing
             _ = try await messages.updateOne(["_id": 1], ["$set": ["n": .int32(Int32(n))]])
             if n == 25 { #expect(try await fixture.registry.resumeTrigger("onUpdate", of: app.id)) }
         }
-        try await eventually("all are made up for", within: .seconds(40)) {
+        try await eventually("all are made up for", within: patience) {
             try await notes.findOne(["_id": "log"])?["ns"]?.arrayValue?.count == 40
         }
         #expect(try await notes.findOne(["_id": "log"])?["ns"]?.arrayValue?.compactMap(\.intValue) == Array(0..<40))
@@ -128,13 +128,13 @@ import Testing
         try await messages.insertOne(["_id": 1, "of": "skipped", "n": 1])
         // The events of a document are handled in their order: when the second one is, the first has been.
         _ = try await messages.updateOne(["_id": 1], ["$set": ["of": "other"]])
-        try await eventually("the other trigger has run", within: .seconds(20)) {
+        try await eventually("the other trigger has run", within: patience) {
             try await notes.findOne(["_id": "other"]) != nil
         }
         #expect(try await fixture.registry.resumeTrigger("onMessage", of: app.id))
-        try await eventually("the pause has ended", within: .seconds(20)) { try await Self.state(app, fixture).isEmpty }
+        try await eventually("the pause has ended", within: patience) { try await Self.state(app, fixture).isEmpty }
         try await messages.insertOne(["_id": 2, "of": "later", "n": 1])
-        try await eventually("it runs again", within: .seconds(20)) { try await notes.findOne(["_id": "later"]) != nil }
+        try await eventually("it runs again", within: patience) { try await notes.findOne(["_id": "later"]) != nil }
         #expect(try await notes.findOne(["_id": "skipped"]) == nil)
     }
 
@@ -158,7 +158,7 @@ import Testing
         }
         #expect(try await take())
         #expect(try await fixture.registry.resumeTrigger("onMessage", of: app.id))
-        try await eventually("the pause has ended", within: .seconds(20)) { try await Self.state(app, fixture).isEmpty }
+        try await eventually("the pause has ended", within: patience) { try await Self.state(app, fixture).isEmpty }
         #expect(try await !take())
         let records = RunRecords(client: fixture.postgres)
         let runs = ["1", "2"].map { RunRecords.Run(app: app.id, trigger: "onMessage", event: $0) }
@@ -179,13 +179,13 @@ import Testing
         try await fixture.events.send(
             AuthEvent(
                 id: ObjectId().hexString, app: app.id, kind: .userCreated, userID: "ann", user: ["id": "ann"], time: 0))
-        try await eventually("the event is kept", within: .seconds(20)) {
+        try await eventually("the event is kept", within: patience) {
             try await !fixture.postgres.query(
                 "select from partita.trigger_missed_events where app = $1", [.text(app.id)]
             ).isEmpty
         }
         #expect(try await fixture.registry.resumeTrigger("onUser", of: app.id))
-        try await eventually("it is made up for", within: .seconds(20)) {
+        try await eventually("it is made up for", within: patience) {
             try await notes.findOne(["_id": "ann"]) != nil
         }
     }

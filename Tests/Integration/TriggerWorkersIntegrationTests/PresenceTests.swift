@@ -19,7 +19,7 @@ import Testing
         let leases = PresenceLeases(redis: fixture.redis, ttl: .milliseconds(300), prefix: "\(fixture.pool):")
         let flips = try await leases.refresh([PresenceMember(app: app.id, user: "ann", device: "phone")])
         #expect(flips.first?.isUserOnline == true)
-        let user = try await eventually("off-line", within: .seconds(10)) {
+        let user = try await eventually("off-line", within: patience) {
             let user = try await users.findOne(["_id": "ann"])
             return user?["presence"]?.stringValue == "Off-Line" ? user : nil
         }
@@ -39,7 +39,7 @@ import Testing
         }
         try await fixture.events.send(flip(2, online: true))
         _ = try await users.insertOne(["_id": "bob"])
-        try await eventually("on-line", within: .seconds(10)) {
+        try await eventually("on-line", within: patience) {
             try await users.findOne(["_id": "bob"])?["presence"]?.stringValue == "On-Line"
         }
         try await fixture.events.send(flip(1, online: false))
@@ -117,7 +117,7 @@ import Testing
             PresenceEvent(
                 app: app.id, user: "gus", device: "phone", state: .offline, why: .left, isUserOnline: false,
                 lastSeen: 1000, version: 1))
-        try await eventually("it is done", within: .seconds(20)) { events("handled") > handled }
+        try await eventually("it is done", within: patience) { events("handled") > handled }
         #expect(
             try await fixture.postgres.query(
                 "select from partita.presence_written where app = $1 and user_id = 'gus' and is_unwritten",
@@ -176,7 +176,8 @@ import Testing
         func presence(of user: String) async throws -> String? {
             try await users.findOne(["_id": .string(user)])?["presence"]?.stringValue
         }
-        let leases = PresenceLeases(redis: fixture.redis, ttl: .seconds(30), prefix: "\(fixture.pool):")
+        // Longer than this test takes, as if the gateway renewed all the time.
+        let leases = PresenceLeases(redis: fixture.redis, ttl: .seconds(600), prefix: "\(fixture.pool):")
         let members = ["dan", "eve"].map { PresenceMember(app: app.id, user: $0, device: device) }
         for flip in try await leases.refresh(members) {
             _ = try await users.insertOne(["_id": .string(flip.member.user)])
@@ -184,7 +185,7 @@ import Testing
                 PresenceEvent(
                     app: app.id, user: flip.member.user, device: device, state: .online, isUserOnline: true,
                     lastSeen: flip.time, version: flip.version))
-            try await eventually("\(flip.member.user) is on-line", within: .seconds(10)) {
+            try await eventually("\(flip.member.user) is on-line", within: patience) {
                 try await presence(of: flip.member.user) == "On-Line"
             }
         }
@@ -192,7 +193,7 @@ import Testing
         // Eve's gateway renews, Dan's is gone.
         _ = try await leases.refresh([members[1]])
         try await fixture.redis.command(["DEL", "\(fixture.pool):presence:mark"])
-        try await eventually("Dan is off-line", within: .seconds(40)) {
+        try await eventually("Dan is off-line", within: patience) {
             try await presence(of: "dan") == "Off-Line"
         }
         try await waitForMark(fixture)
@@ -202,7 +203,7 @@ import Testing
 
     /// The workers have looked after who was online when they began.
     private func waitForMark(_ fixture: TriggersFixture) async throws {
-        try await eventually("the mark is set", within: .seconds(40)) {
+        try await eventually("the mark is set", within: patience) {
             try await fixture.redis.command(["EXISTS", "\(fixture.pool):presence:mark"]).int == 1
         }
     }

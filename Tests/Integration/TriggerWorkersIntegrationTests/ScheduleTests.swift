@@ -189,12 +189,12 @@ import Testing
         let definition = try AppDefinition(files: app.files)
         try await PostgresClient.withClient(PostgresConfiguration(url: workers.databaseURL), on: LoopGroup(1)) {
             client in
-            try await eventually("the workers have their tables", within: .seconds(30)) {
+            try await eventually("the workers have their tables", within: patience) {
                 try await client.query("select to_regclass('partita.trigger_moments') is not null").first?.decode(0)
                     ?? false
             }
             _ = try await AppRegistry(client: client).deploy(definition)
-            try await eventually("the schedule has begun", within: .seconds(30)) {
+            try await eventually("the schedule has begun", within: patience) {
                 try await !client.query("select from partita.trigger_schedules").isEmpty
             }
             let start = WallClock.system.now()
@@ -219,7 +219,7 @@ import Testing
         let definition = try AppDefinition(files: app.files)
         try await PostgresClient.withClient(PostgresConfiguration(url: workers.databaseURL), on: LoopGroup(1)) {
             client in
-            try await eventually("the worker has its tables", within: .seconds(30)) {
+            try await eventually("the worker has its tables", within: patience) {
                 try await client.query("select to_regclass('partita.trigger_moments') is not null").first?.decode(0)
                     ?? false
             }
@@ -233,7 +233,7 @@ import Testing
                 insert into partita.trigger_moments (app, trigger, moment, claimed_until)
                 values ($1, 'atyearly', 1767225600000, now() - interval '1 second')
                 """, [.text(app.id)])
-            try await eventually("the run has begun", within: .seconds(30)) {
+            try await eventually("the run has begun", within: patience) {
                 try await runs.findOne(["_id": "begun"])?["times"] == 1
             }
             first.signal(SIGKILL)
@@ -241,7 +241,7 @@ import Testing
             _ = try await store.collection("Go", database: "Test", app: app.id).insertOne(["_id": 1])
             let second = try workers.start()
             defer { second.signal(SIGKILL) }
-            try await eventually("the run is done", within: .seconds(40)) {
+            try await eventually("the run is done", within: patience) {
                 try await runs.findOne(["_id": "done"])?["times"] == 1
             }
             #expect(try await runs.findOne(["_id": "begun"])?["times"] == 1)

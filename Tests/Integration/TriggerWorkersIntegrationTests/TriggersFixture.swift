@@ -132,7 +132,7 @@ final class TriggersFixture: Sendable {
     /// Deploys an app for a test, and waits until the workers have it.
     func deploy(_ app: TriggerApp) async throws {
         try await AppRegistry.announce(try await deployUnannounced(app), with: events)
-        try await eventually("the app is known", within: .seconds(20)) {
+        try await eventually("the app is known", within: patience) {
             try await call("known", app: app.id, token: nil).status != 404
         }
     }

@@ -60,7 +60,7 @@ final class Browser: Sendable {
                 "about:blank",
             ], output: .file(system.directory + "/logs/browser.log"))
         SystemAtExit.remember(chromium)
-        let address = try await eventually("Chromium listens", within: .seconds(30)) {
+        let address = try await eventually("Chromium listens", within: patience) {
             try await target(at: debugging, on: system)
         }
         let state = Locked(State())
@@ -84,7 +84,7 @@ final class Browser: Sendable {
 
     /// Leads to another page.
     func navigate(to url: String) async throws {
-        try await eventually("the page is served", within: .seconds(20)) {
+        try await eventually("the page is served", within: patience) {
             try await command("Page.navigate", ["url": url])["errorText"] == nil
         }
     }
@@ -191,7 +191,7 @@ final class Browser: Sendable {
         let request = try JSONSerialization.data(withJSONObject: ["id": id, "method": method, "params": parameters])
         let text = String(decoding: request, as: UTF8.self), socket = socket
         system.loop.execute { socket.socket.send(text: text) }
-        let answer = try await eventually("Chromium answers \(method)", within: .seconds(30)) {
+        let answer = try await eventually("Chromium answers \(method)", within: patience) {
             state.withLock { $0.answers.removeValue(forKey: id) }
         }
         let object = try Self.object(answer)

@@ -100,7 +100,7 @@ final class TestDevice: Sendable {
         }
         try await own.waitForUploads()
         for other in others {
-            try await eventually("\(other.email) is invited", within: .seconds(30)) {
+            try await eventually("\(other.email) is invited", within: patience) {
                 Self.unread(try await other.user(), id) != nil
             }
         }
