@@ -1,4 +1,4 @@
-import DocumentModel
+public import DocumentModel
 
 /// The topic `document-changes`: every write to every document, in the order of revisions per partition.
 ///
@@ -133,6 +133,15 @@ extension DocumentChangesEvent: EventPayload {
     }
 
     public var key: String { Self.key(app: app, partition: partition) }
+
+    /// The document that was changed; `nil` for a partition's head.
+    public var document: (namespace: ChangeEvent.Namespace, key: Value)? {
+        switch self {
+        case .change(let change): (change.namespace, change.documentKey)
+        case .large(let change): (change.namespace, change.documentKey)
+        case .head: nil
+        }
+    }
 
     public var type: String {
         switch self {

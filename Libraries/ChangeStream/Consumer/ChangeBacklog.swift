@@ -17,85 +17,79 @@ final class ChangeBacklog: EventBacklog {
         var last: Revision
     }
 
+    private struct Deferred {
+        var span: Span
+        /// The collection of the change that put the partition behind; `nil` if that is unknown.
+        let collection: ExactText?
+    }
+
     private struct State {
-        var behind: [Key: Span] = [:]
+        var behind: [Key: Deferred] = [:]
         var apps: [ExactText: Readings] = [:]
-        /// The partitions whose changes take long to handle, as the last attempt to read all of them showed.
-        var slow: Set<Key> = []
         var hasMoved = false
         /// Partitions whose first change in this process was checked for a gap before it.
         var checked: Set<Key> = []
 
-        mutating func add(_ key: Key, _ revision: Revision) {
-            if let span = behind[key] {
-                behind[key] = Span(first: min(span.first, revision), last: max(span.last, revision))
+        mutating func add(_ key: Key, _ revision: Revision, of collection: ExactText?) {
+            if let span = behind[key]?.span {
+                behind[key]?.span = Span(first: min(span.first, revision), last: max(span.last, revision))
             } else {
-                behind[key] = Span(first: revision, last: revision)
-                apps[ExactText(key.app), default: Readings()].wait(key, isSlow: false)
+                behind[key] = Deferred(span: Span(first: revision, last: revision), collection: collection)
+                apps[ExactText(key.app), default: Readings()].wait(key, of: collection)
             }
         }
 
-        /// - Parameter isSlow: whether the reading showed that the partition's changes take long to handle.
-        mutating func release(_ key: Key, isSlow: Bool = false) {
+        mutating func release(_ key: Key) {
             let app = ExactText(key.app)
-            apps[app]?.end(isSlow: slow.contains(key))
-            if isSlow { slow.insert(key) }
-            if behind[key] == nil {
-                slow.remove(key)
-            } else {
-                apps[app, default: Readings()].wait(key, isSlow: slow.contains(key))
-            }
+            apps[app]?.end(key)
+            if let deferred = behind[key] { apps[app, default: Readings()].wait(key, of: deferred.collection) }
             if apps[app]?.isEmpty == true { apps[app] = nil }
         }
     }
 
-    /// The partitions of an app that are behind: those being read, and those that wait for it. Slow ones and others leave a place to
-    /// each other, so that the partitions of a slow trigger's collection don't hold up those of another one.
+    /// The partitions of an app that are behind: those being read, and those that wait for it, whose collections take turns. The changes of a
+    /// slow trigger's collection wait in its lane, however few partitions are read: these must not keep those of other collections from
+    /// being read.
     private struct Readings {
-        private var quick = Kind()
-        private var slow = Kind()
-
-        private struct Kind {
-            /// Oldest first.
-            var waiting: [Key] = []
-            var readers = 0
+        private struct Reader {
+            let collection: ExactText?
+            var isLong = false
         }
 
-        var isEmpty: Bool {
-            quick.waiting.isEmpty && slow.waiting.isEmpty && quick.readers == 0 && slow.readers == 0
-        }
+        private var waiting = Turns<ExactText?, Key>()
+        private var readers: [Key: Reader] = [:]
 
-        mutating func wait(_ key: Key, isSlow: Bool) {
-            if isSlow { slow.waiting.append(key) } else { quick.waiting.append(key) }
-        }
+        var isEmpty: Bool { waiting.count == 0 && readers.isEmpty }
+
+        mutating func wait(_ key: Key, of collection: ExactText?) { waiting.append(key, of: collection) }
 
         /// The partitions that can be read now.
         mutating func take() -> [Key] {
-            let isShared = !slow.waiting.isEmpty || slow.readers > 0
             var taken: [Key] = []
-            while quick.readers + slow.readers < readersPerApp, quick.readers < readersPerApp - (isShared ? 1 : 0),
-                !quick.waiting.isEmpty
+            while readers.values.count(where: { !$0.isLong }) < readersPerApp,
+                let (collection, key) = waiting.pop(where: mayHaveMore)
             {
-                quick.readers += 1
-                taken.append(quick.waiting.removeFirst())
-            }
-            while quick.readers + slow.readers < readersPerApp, slow.readers < readersPerApp - 1, !slow.waiting.isEmpty
-            {
-                slow.readers += 1
-                taken.append(slow.waiting.removeFirst())
+                readers[key] = Reader(collection: collection)
+                taken.append(key)
             }
             return taken
         }
 
-        mutating func end(isSlow: Bool) {
-            if isSlow { slow.readers -= 1 } else { quick.readers -= 1 }
+        private func mayHaveMore(_ collection: ExactText?) -> Bool {
+            readers.values.count { $0.collection == collection } < readersPerCollection
         }
+
+        mutating func isLong(_ key: Key) { readers[key]?.isLong = true }
+
+        mutating func end(_ key: Key) { readers[key] = nil }
     }
 
     /// The maximum number of partitions that are deferred for exceeding their app's share; changes of others wait in their lanes.
     private static let limit = 20_000
-    /// The maximum number of partitions of one app that are read at the same time.
-    private static let readersPerApp = 4
+    /// The maximum number of partitions of one app that are read at the same time, without those whose reading takes long.
+    private static let readersPerApp = 8
+    /// The maximum number of partitions of one collection that are read at the same time.
+    private static let readersPerCollection = 4
 
     /// Yields when deferred changes may be ready to read, and when the number of partitions that are behind may have changed.
     let wakes: AsyncStream<Void>
@@ -109,7 +103,7 @@ final class ChangeBacklog: EventBacklog {
     // MARK: Deferring changes
 
     func takes(_ event: ReceivedEvent<DocumentChangesEvent>, isOverBudget: Bool) -> Bool {
-        if case .head = event.payload { return false }
+        guard let namespace = event.payload.document?.namespace else { return false }
         let revision = event.payload.revision
         let key = Key(app: event.payload.app, partition: event.payload.partition)
         return state.withLock { state in
@@ -117,7 +111,7 @@ final class ChangeBacklog: EventBacklog {
                 guard isOverBudget, state.behind.count < Self.limit else { return false }
                 wake.yield()
             }
-            state.add(key, revision)
+            state.add(key, revision, of: ExactText("\(namespace.database).\(namespace.collection)"))
             return true
         }
     }
@@ -134,16 +128,17 @@ final class ChangeBacklog: EventBacklog {
 
     /// Checks for gaps before the first changes of partitions, and defers the partitions that have one.
     /// - Parameter progress: what the consumer has handled; `nil` when that is unknown, which defers all of them.
-    func check(_ firsts: [Key: Revision], _ progress: [Key: HandledEvents.Progress]?) {
+    func check(_ firsts: [Key: ChangeNotices.First], _ progress: [Key: HandledEvents.Progress]?) {
         state.withLock { state in
             // A partition that is removed here is only checked once more.
             if state.checked.count > 100_000 { state.checked = [] }
             for (key, first) in firsts {
                 state.checked.insert(key)
+                let revision = first.revision
                 if let progress {
-                    if first.number <= (progress[key] ?? .none).before(first).watermark + 1 { continue }
+                    if revision.number <= (progress[key] ?? .none).before(revision).watermark + 1 { continue }
                 }
-                state.add(key, first)
+                state.add(key, revision, of: first.collection)
                 wake.yield()
             }
         }
@@ -173,10 +168,10 @@ final class ChangeBacklog: EventBacklog {
             var taken: [(key: Key, span: Span)] = []
             for app in Array(state.apps.keys) {
                 for key in state.apps[app]?.take() ?? [] {
-                    if let span = state.behind[key] {
+                    if let span = state.behind[key]?.span {
                         taken.append((key: key, span: span))
                     } else {
-                        state.apps[app]?.end(isSlow: state.slow.contains(key))
+                        state.apps[app]?.end(key)
                     }
                 }
             }
@@ -188,19 +183,19 @@ final class ChangeBacklog: EventBacklog {
     /// partition's later changes wait in lanes again.
     func finish(_ key: Key, _ span: Span) {
         state.withLock { state in
-            if state.behind[key]?.last == span.last { state.behind[key] = nil }
+            if state.behind[key]?.span.last == span.last { state.behind[key] = nil }
             state.release(key)
         }
         wake.yield()
     }
 
-    /// Ends the reading of a partition whose changes take long to handle, so that others get their turn; it goes on later.
-    func pause(_ key: Key) {
-        state.withLock { $0.release(key, isSlow: true) }
+    /// Notes that a partition is being read for long, so that another one of the app can be read beside it.
+    func takesLong(_ key: Key) {
+        state.withLock { $0.apps[ExactText(key.app)]?.isLong(key) }
         wake.yield()
     }
 
-    /// Ends the reading of a partition early: it belongs to another member now, or has to be read again later.
+    /// Ends the reading of a partition early: it belongs to another member now, or goes on later, after others of its collection.
     func giveUp(_ key: Key, isOurs: Bool) {
         state.withLock { state in
             if !isOurs { state.behind[key] = nil }

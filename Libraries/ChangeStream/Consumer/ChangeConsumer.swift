@@ -199,6 +199,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     /// Handles a partition's changes up to the last one that was deferred.
     private func catchUp(_ key: PartitionKey, _ span: ChangeBacklog.Span) async {
+        let timer = Task {  // ends by being cancelled when the reading ends
+            try await Task.sleep(for: Self.readingTime)
+            backlog.takesLong(key)
+        }
+        defer { timer.cancel() }
         let topicKey = DocumentChangesEvent.key(app: key.app, partition: key.partition)
         do {
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
@@ -213,7 +218,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                 logger.debug(
                     "deferred changes are handled",
                     metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
-                guard isDone else { return backlog.pause(key) }
+                guard isDone else { return backlog.giveUp(key, isOurs: true) }
             }
             // Injected events come back unhandled when the partition was reassigned to another member.
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }

@@ -34,12 +34,20 @@ struct ChangeNotices {
         apps = Set(texts: partitions.lazy.map(\.app))
     }
 
+    /// A partition's first change in the batch.
+    struct First {
+        let revision: Revision
+        /// As `database.collection`; `nil` if the message doesn't say it.
+        var collection: ExactText?
+    }
+
     /// Returns the first change in the batch of each of these partitions.
-    func firsts(of wanted: Set<PartitionKey>) -> [PartitionKey: Revision] {
-        var firsts: [PartitionKey: Revision] = [:]
+    func firsts(of wanted: Set<PartitionKey>) -> [PartitionKey: First] {
+        var firsts: [PartitionKey: First] = [:]
         for (index, place) in places.enumerated() {
             guard let place, wanted.contains(partitions[place]), firsts[partitions[place]] == nil else { continue }
-            firsts[partitions[place]] = RawEvent<DocumentChangesEvent>(messages[index]).revision
+            let event = RawEvent<DocumentChangesEvent>(messages[index])
+            firsts[partitions[place]] = event.revision.map { First(revision: $0, collection: event.collection) }
         }
         return firsts
     }

@@ -24,6 +24,13 @@ extension RawEvent<DocumentChangesEvent> {
         return Revision(String(decoding: id.dropFirst(key.count + 1), as: UTF8.self))
     }
 
+    /// The database and collection of a change, as `database.collection`; of a collection whose name has a slash, what is before it.
+    var collection: ExactText? {
+        message.headers.value(EventEnvelope.Header.subject).map {
+            ExactText(String(decoding: $0.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self))
+        }
+    }
+
     /// Whether it is of one of these collections, or may be.
     public func concerns(_ collections: ConcernedCollections, of app: String) -> Bool {
         guard let subject = message.headers.value(EventEnvelope.Header.subject) else { return true }

@@ -8,12 +8,14 @@ import Testing
 @Suite struct ChangeBacklogTests {
     private let key = ChangeBacklog.Key(app: "a", partition: Partition(text: "s:p"))
 
-    private func event(_ partition: String, _ number: Int64, epoch: Int32 = 1) -> ReceivedEvent<DocumentChangesEvent> {
+    private func event(
+        _ partition: String, _ number: Int64, epoch: Int32 = 1, of collection: String = "c"
+    ) -> ReceivedEvent<DocumentChangesEvent> {
         let revision = Revision(epoch: epoch, number: number)
         return ReceivedEvent(
             .change(
                 ChangeEvent(
-                    app: "a", namespace: .init(database: "db", collection: "c"), operationType: .insert,
+                    app: "a", namespace: .init(database: "db", collection: collection), operationType: .insert,
                     documentKey: .int64(number), partition: Partition(text: partition), revision: revision,
                     incarnation: revision, clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)))
     }
@@ -48,29 +50,48 @@ import Testing
         #expect(!backlog.takes(event("s:p", 5), isOverBudget: false))
     }
 
-    @Test func `slow partitions of an app leave a place to its others, and these to them`() {
+    @Test func `however long partitions of a collection are read, those of others are read beside them`() {
         let backlog = ChangeBacklog()
-        func skip(_ partitions: [String]) {
-            for partition in partitions { #expect(backlog.takes(event(partition, 1), isOverBudget: true)) }
+        func skip(_ partitions: [String], of collection: String) {
+            for partition in partitions {
+                #expect(backlog.takes(event(partition, 1, of: collection), isOverBudget: true))
+            }
         }
         func taken() -> [String] { backlog.next().map(\.key.partition.text) }
         func key(_ partition: String) -> ChangeBacklog.Key { .init(app: "a", partition: Partition(text: partition)) }
-        skip(["s:1", "s:2", "s:3", "s:4", "s:5"])
+        skip((1...9).map { "s:\($0)" }, of: "slow")
         #expect(taken() == ["s:1", "s:2", "s:3", "s:4"])
-        for partition in ["s:1", "s:2", "s:3", "s:4"] { backlog.pause(key(partition)) }
-        // The fifth is read before the slow ones are again, of which three are.
-        #expect(taken() == ["s:5", "s:1", "s:2", "s:3"])
-        backlog.pause(key("s:5"))
+        skip(["s:a", "s:b"], of: "quick")
+        skip((1...9).map { "s:o\($0)" }, of: "other")
+        // The collections take turns, up to eight partitions.
+        #expect(taken() == ["s:a", "s:o1", "s:b", "s:o2"])
+        for partition in ["s:1", "s:2", "s:3", "s:4", "s:o1", "s:o2"] { backlog.takesLong(key(partition)) }
+        // They count for their collections still.
+        #expect(taken() == ["s:o3", "s:o4"])
+        for partition in ["s:o3", "s:o4"] { backlog.takesLong(key(partition)) }
         #expect(taken().isEmpty)
-        skip(["s:6", "s:7", "s:8"])
+        skip(["s:c"], of: "quick")
+        #expect(taken() == ["s:c"])
+        // The first goes on after those of its collection that wait.
+        backlog.giveUp(key("s:1"), isOurs: true)
+        #expect(taken() == ["s:5"])
+        backlog.finish(key("s:2"), .init(first: Revision(epoch: 1, number: 1), last: Revision(epoch: 1, number: 1)))
         #expect(taken() == ["s:6"])
-        backlog.finish(key("s:1"), .init(first: Revision(epoch: 1, number: 1), last: Revision(epoch: 1, number: 1)))
-        backlog.pause(key("s:2"))
-        #expect(taken() == ["s:7", "s:8"])
-        backlog.pause(key("s:3"))
-        // Three quick ones are read: the place that is left is a slow one's.
-        #expect(taken() == ["s:4"])
-        #expect(!backlog.contains(key("s:1")) && backlog.contains(key("s:2")))
+        #expect(backlog.contains(key("s:1")) && !backlog.contains(key("s:2")))
+    }
+
+    @Test func `partitions whose first changes come after gaps count for their collections, too`() {
+        let backlog = ChangeBacklog()
+        for (collection, number) in [("slow", 9), ("quick", 1)] {
+            for partition in 0..<number {
+                let key = ChangeBacklog.Key(app: "a", partition: Partition(text: "s:\(collection)\(partition)"))
+                backlog.check(
+                    [key: .init(revision: Revision(epoch: 1, number: 5), collection: ExactText("db.\(collection)"))],
+                    [:])
+            }
+        }
+        let taken = backlog.next().map(\.key.partition.text)
+        #expect(taken == ["s:slow0", "s:quick0", "s:slow1", "s:slow2", "s:slow3"])
     }
 
     @Test func `a first change after a gap is skipped`() {
@@ -78,7 +99,7 @@ import Testing
             let backlog = ChangeBacklog()
             #expect(backlog.unchecked([key]) == [key])
             backlog.check(
-                [key: Revision(epoch: epoch, number: number)], progress.map { [key: $0] } ?? [:])
+                [key: .init(revision: Revision(epoch: epoch, number: number))], progress.map { [key: $0] } ?? [:])
             #expect(backlog.unchecked([key]).isEmpty)
             backlog.partitionsMoved()
             #expect(backlog.unchecked([key]) == [key])
@@ -99,7 +120,7 @@ import Testing
         for number: Int64 in [3, 10, 11] { #expect(!first(number, epoch: 2, ten)) }
 
         let unknown = ChangeBacklog()
-        unknown.check([key: Revision(epoch: 1, number: 1)], nil)
+        unknown.check([key: .init(revision: Revision(epoch: 1, number: 1))], nil)
         #expect(unknown.contains(key))
     }
 

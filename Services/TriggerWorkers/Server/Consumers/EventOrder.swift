@@ -52,14 +52,3 @@ extension TriggerDefinition {
         if case .database(let event) = event { !event.isUnordered } else { false }
     }
 }
-
-extension DocumentChangesEvent {
-    /// The document that was changed; `nil` for a partition's head.
-    var document: (namespace: ChangeEvent.Namespace, key: Value)? {
-        switch self {
-        case .change(let change): (change.namespace, change.documentKey)
-        case .large(let change): (change.namespace, change.documentKey)
-        case .head: nil
-        }
-    }
-}
