@@ -48,10 +48,10 @@ public struct AppRegistry: Sendable {
                 """
                 INSERT INTO partita.apps (id, name, version, is_removed) VALUES ($1, $2, 0, true)
                 ON CONFLICT (id) DO UPDATE SET name = excluded.name
-                RETURNING version, is_removed
+                RETURNING version, is_removed, (extract(epoch FROM now()) * 1000)::bigint
                 """, [.text(definition.id), .text(definition.name)]
-            ).decode((Int64, Bool).self)
-            let (version, isRemoved) = current.first ?? (0, true)
+            ).decode((Int64, Bool, Int64).self)
+            let (version, isRemoved, time) = current.first ?? (0, true, 0)
             try await alongside(transaction)
             let others = try await Self.store(
                 definition.files.otherFiles, compressed: compressed, of: definition.id, in: transaction)
@@ -62,15 +62,18 @@ public struct AppRegistry: Sendable {
                 try await recording(transaction)
                 return (present, false)
             }
+            let beginnings = TriggerBeginnings(of: definition, at: time, after: present)
             _ = try await transaction.execute(
                 """
-                INSERT INTO partita.app_versions (app, version, definition, other_files, message, deployed_by, restores)
-                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                INSERT INTO partita.app_versions (
+                    app, version, definition, other_files, message, deployed_by, restores, trigger_beginnings)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                 """,
                 [
                     .text(definition.id), .int(version + 1), .json(ExtendedJSON.print(.document(definition.document))),
                     .json(ExtendedJSON.print(.document(others))), PostgresValue(deployment.message),
                     PostgresValue(deployment.by), PostgresValue(deployment.restores),
+                    .json(ExtendedJSON.print(.document(beginnings.document))),
                 ])
             try await Self.store(
                 definition.files.packages, of: definition.id, version: version + 1, after: present, in: transaction)
@@ -162,13 +165,15 @@ public struct AppRegistry: Sendable {
         let rows = try await source.query(
             """
             SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint, a.secrets_version,
-                a.pauses_version, p.content::text
+                a.pauses_version, v.trigger_beginnings::text, p.content::text
             FROM partita.app_versions v JOIN partita.apps a ON a.id = v.app
             LEFT JOIN partita.app_packages p ON p.app = v.app AND p.version = v.packages
             WHERE v.app = $1 AND v.version = coalesce($2::bigint, CASE WHEN a.is_removed THEN NULL ELSE a.version END)
             """, [.text(app), PostgresValue(version)]
-        ).decode((String, Int64, Int64, Int64, Int64, String?).self)
-        guard let (text, version, deployedAt, secretsVersion, pausesVersion, stored) = rows.first else { return nil }
+        ).decode((String, Int64, Int64, Int64, Int64, String, String?).self)
+        guard let (text, version, deployedAt, secretsVersion, pausesVersion, beginnings, stored) = rows.first else {
+            return nil
+        }
         let paused = pausesVersion == 0 ? [] : try await Self.pausedTriggers(of: app, from: source)
         let secrets = try await storedSecrets(of: app, from: source)
         do {
@@ -177,7 +182,9 @@ public struct AppRegistry: Sendable {
             definition.secrets = SecretValues(secrets.values)
             return DeployedApp(
                 definition: definition, version: version, deployedAt: deployedAt, secretsVersion: secretsVersion,
-                unreadableSecrets: secrets.unreadable, pausedTriggers: paused, pausesVersion: pausesVersion)
+                unreadableSecrets: secrets.unreadable,
+                triggerBeginnings: TriggerBeginnings(stored: try ExtendedJSON.parseDocument(beginnings)),
+                pausedTriggers: paused, pausesVersion: pausesVersion)
         } catch {
             throw AppRegistryError(.definitionUnreadable, "version \(version) of \(app): \(error)")
         }

@@ -13,6 +13,7 @@ public final class DeployedApp: Sendable {
     /// The names of stored secrets that can't be decrypted, because the key isn't configured or the stored value was altered. They
     /// count as unset.
     public let unreadableSecrets: [String]
+    let triggerBeginnings: TriggerBeginnings
     /// The triggers that an operator has paused.
     public let pausedTriggers: [PausedTrigger]
     /// The number of changes of the paused triggers.
@@ -22,19 +23,24 @@ public final class DeployedApp: Sendable {
 
     public init(
         definition: AppDefinition, version: Int64, deployedAt: Int64, secretsVersion: Int64 = 0,
-        unreadableSecrets: [String] = [], pausedTriggers: [PausedTrigger] = [], pausesVersion: Int64 = 0
+        unreadableSecrets: [String] = [], triggerBeginnings: TriggerBeginnings = TriggerBeginnings(),
+        pausedTriggers: [PausedTrigger] = [], pausesVersion: Int64 = 0
     ) {
         self.definition = definition
         self.version = version
         self.deployedAt = deployedAt
         self.secretsVersion = secretsVersion
         self.unreadableSecrets = unreadableSecrets
+        self.triggerBeginnings = triggerBeginnings
         self.pausedTriggers = pausedTriggers
         self.pausesVersion = pausesVersion
     }
 }
 
 extension DeployedApp {
+    /// When a trigger began, in milliseconds since 1970 by Postgres' clock: earlier events aren't its, although they may still wait.
+    public func beginning(of trigger: String) -> Int64 { triggerBeginnings.times[ExactText(trigger)] ?? .min }
+
     /// The pause of a trigger; `nil` while it isn't paused.
     public func pause(of trigger: String) -> PausedTrigger? {
         pausedTriggers.first { $0.name.hasSameBytes(as: trigger) }

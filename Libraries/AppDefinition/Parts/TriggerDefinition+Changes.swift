@@ -1,5 +1,19 @@
 public import DocumentModel
 
+extension TriggerDefinition {
+    /// Whether another version of the trigger is for events of the same collection or database, or of the same kind.
+    public func hasSameEvents(as other: Self) -> Bool {
+        switch (event, other.event) {
+        case (.database(let mine), .database(let others)):
+            mine.database.hasSameBytes(as: others.database)
+                && mine.collection.map { ExactText($0) } == others.collection.map { ExactText($0) }
+        case (.authentication(let mine), .authentication(let others)): mine.operation == others.operation
+        case (.schedule, .schedule): true
+        default: false
+        }
+    }
+}
+
 extension TriggerDefinition.Database {
     /// Whether the trigger runs for a change, unless its `match` excludes it.
     public func concerns(_ change: ChangeEvent) -> Bool {

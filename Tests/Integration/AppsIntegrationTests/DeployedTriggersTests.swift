@@ -8,16 +8,18 @@ import Testing
 
 /// What an operator sees and does about the triggers of an app.
 struct DeployedTriggersTests {
+    private static func trigger(on collection: String, isDisabled: Bool) -> String {
+        """
+        {"name": "t", "type": "DATABASE", "function_name": "f", "disabled": \(isDisabled), "config": {
+         "service_name": "mongodb-atlas", "database": "d", "collection": "\(collection)", "operation_types": ["INSERT"]}}
+        """
+    }
+
     @Test func `a dead letter stays when the present version has no trigger that would run`() async throws {
         try await DeploymentWorld.with { world in
             func deploy(_ collection: String?, isDisabled: Bool = false) async throws {
                 var more = ["functions/config.json": #"[{"name": "f"}]"#, "functions/f.js": "exports = () => 1;"]
-                more["triggers/t.json"] = collection.map {
-                    """
-                    {"name": "t", "type": "DATABASE", "function_name": "f", "disabled": \(isDisabled), "config": {
-                     "service_name": "mongodb-atlas", "database": "d", "collection": "\($0)", "operation_types": ["INSERT"]}}
-                    """
-                }
+                more["triggers/t.json"] = collection.map { Self.trigger(on: $0, isDisabled: isDisabled) }
                 _ = try await world.deployments.deploy(DeploymentWorld.files(more: more))
             }
             try await deploy("C")
@@ -50,6 +52,39 @@ struct DeployedTriggersTests {
                 #expect(
                     try await world.deployments.deadLetters(of: "life", trigger: nil, after: 0, limit: 9).count == 1)
             }
+        }
+    }
+
+    @Test func `a trigger begins with the first of the versions that have it for the same events`() async throws {
+        try await DeploymentWorld.with { world in
+            func deploy(_ collection: String?, isDisabled: Bool = false, _ number: Int = 0) async throws -> Int64 {
+                var more = [
+                    "functions/config.json": #"[{"name": "f"}]"#, "functions/f.js": "exports = () => \(number);",
+                ]
+                more["triggers/t.json"] = collection.map { Self.trigger(on: $0, isDisabled: isDisabled) }
+                try await Task.sleep(for: .milliseconds(2))  // no two deployments of one millisecond
+                let app = try #require(try await world.deployments.deploy(DeploymentWorld.files(more: more)).app)
+                let loaded = try #require(try await world.registry.load("life"))
+                #expect(loaded.version == app.version)
+                let (beginning, stored) = (app.beginning(of: "t"), loaded.beginning(of: "t"))
+                #expect(beginning == stored)
+                return stored
+            }
+            let first = try await deploy("C")
+            #expect(try await deploy("C", 1) == first)
+            let other = try await deploy("D")
+            #expect(other > first)
+            #expect(try await deploy("D", isDisabled: true) == .min)
+            let enabled = try await deploy("D")
+            #expect(enabled > other)
+            _ = try await deploy(nil)
+            let back = try await deploy("D")
+            #expect(back > enabled)
+            _ = try await world.registry.remove("life")
+            #expect(try await deploy("D") > back)
+            // One that was deployed before the beginning was recorded.
+            try await world.client.execute("update partita.app_versions set trigger_beginnings = '{}'")
+            #expect(try await deploy("D", 2) == .min)
         }
     }
 

@@ -178,7 +178,8 @@ import Testing
         try await Self.pause("onUser", app, fixture)
         try await fixture.events.send(
             AuthEvent(
-                id: ObjectId().hexString, app: app.id, kind: .userCreated, userID: "ann", user: ["id": "ann"], time: 0))
+                id: ObjectId().hexString, app: app.id, kind: .userCreated, userID: "ann", user: ["id": "ann"],
+                time: TriggersFixture.now))
         try await eventually("the event is kept", within: patience) {
             try await !fixture.postgres.query(
                 "select from partita.trigger_missed_events where app = $1", [.text(app.id)]

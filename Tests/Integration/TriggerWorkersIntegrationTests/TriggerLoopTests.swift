@@ -122,7 +122,8 @@ import Testing
         try await fixture.events.send(
             AuthEvent(
                 id: ObjectId().hexString, app: app.id, kind: .userCreated, userID: "ann",
-                user: ["id": "ann", "data": ["email": "ann@example.com"]], providers: ["local-userpass"], time: 0))
+                user: ["id": "ann", "data": ["email": "ann@example.com"]], providers: ["local-userpass"],
+                time: TriggersFixture.now))
         let greetings = fixture.store.collection("Greeting", database: "Test", app: app.id)
         let greeting = try await eventually("the greeting", within: .seconds(60)) {
             try await greetings.findOne(["_id": "ann"])

@@ -137,6 +137,9 @@ final class TriggersFixture: Sendable {
         }
     }
 
+    /// The present time in milliseconds since 1970.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
     /// Reports what happened to an account, as auth does: writes the row, then the event.
     func tell(_ kind: AuthEvent.Kind, of user: String, app: TriggerApp) async throws {
         let table = ShutOutTable(postgres)
@@ -147,17 +150,17 @@ final class TriggersFixture: Sendable {
         default: break
         }
         try await events.send(
-            AuthEvent(id: ObjectId().hexString, app: app.id, kind: kind, userID: user, user: [:], time: 0))
+            AuthEvent(id: ObjectId().hexString, app: app.id, kind: kind, userID: user, user: [:], time: Self.now))
     }
 
     /// Ends a session as auth does: writes the row, then the event.
     func end(_ session: String, of user: String, app: TriggerApp) async throws {
-        let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
+        let until = Self.now + 600_000
         try await EndedSessionTable(postgres).add([EndedSession(app: app.id, id: session, until: until)])
         try await events.send(
             AuthEvent(
                 id: ObjectId().hexString, app: app.id, kind: .sessionRevoked, userID: user, user: [:],
-                session: session, accessUntil: until, time: 0))
+                session: session, accessUntil: until, time: Self.now))
     }
 
     // MARK: Looking

@@ -12,6 +12,9 @@ struct AuthenticationTriggersHandler: EventHandler {
     let missed: MissedEvents
     let logger: Logger
 
+    /// How far the clock of the process that made an account may be behind Postgres', in milliseconds.
+    private static let clockTolerance: Int64 = 60_000
+
     func share(of event: ReceivedEvent<AuthEvent>) -> String { event.payload.app }
 
     func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
@@ -21,6 +24,7 @@ struct AuthenticationTriggersHandler: EventHandler {
             for trigger in app.definition.triggers {
                 guard !trigger.isDisabled, case .authentication(let condition) = trigger.event,
                     condition.operation.rawValue == operation,
+                    event.time + Self.clockTolerance >= app.beginning(of: trigger.name),
                     condition.providers.isEmpty || event.providers.contains(where: condition.providers.containsExactly)
                 else { continue }
                 let run = TriggerEvent(id: event.id, argument: condition.argument(for: event), time: event.time)

@@ -112,7 +112,8 @@ struct DatabaseTriggersHandler: ChangeHandler {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             try await flips.write(forDocumentOf: change)
             for trigger in app.definition.triggers {
-                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
+                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change),
+                    change.wallTime >= app.beginning(of: trigger.name)
                 else { continue }
                 do throws(QueryError) {
                     guard let argument = try condition.argument(for: change) else { continue }
