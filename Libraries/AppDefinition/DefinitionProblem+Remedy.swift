@@ -46,6 +46,7 @@ extension DefinitionProblem.Code {
             "write the pattern without what Postgres lacks, or write such documents only by functions and clients"
         case .partitionKeyMissing: "name the field that has the partition of each document"
         case .partitionKeyTypeMismatch: "give the field the type of the partition key, if the collection is to sync"
+        case .syncsNothing: "correct the names of the sync configuration, or turn sync off"
         case .realmClassUnfit: "change the schema, if clients with a Realm SDK need this part"
         case .syncTypeUnsupported: "deploy with --sync-by, or write a partition-based configuration"
         case .syncTranslated: "let devices open the partitions that they need"

@@ -56,6 +56,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case schemaPatternUncheckable = "schema-pattern-uncheckable"
         case partitionKeyMissing = "partition-key-missing"
         case partitionKeyTypeMismatch = "partition-key-type-mismatch"
+        /// Sync is enabled, and the schemas that there are sync nothing.
+        case syncsNothing = "syncs-nothing"
         /// A part of a synced collection's schema that apps with a Realm SDK can't have.
         case realmClassUnfit = "realm-class-unfit"
         case syncTypeUnsupported = "sync-type-unsupported"

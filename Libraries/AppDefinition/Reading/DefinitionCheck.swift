@@ -152,10 +152,11 @@ struct DefinitionCheck {
 
     private func checkUserData(_ definition: AppDefinition) {
         guard let data = definition.customUserData else { return }
+        checkNames(of: data, definition)
         let stores = definition.dataSources.filter(\.isDocumentStore).map(\.name)
         if !stores.isEmpty, !stores.containsExactly(data.service) {
             reportUserData(
-                definition, severity: .warning,
+                definition, .serviceUnknown, at: "mongo_service_name", severity: .warning,
                 "no data source is named \(data.service): name one of \(stores.joined(separator: ", "))")
         }
         guard
@@ -163,20 +164,41 @@ struct DefinitionCheck {
                 of: data.service, for: .init(database: data.database, collection: data.collection))
         else { return }
         reportUserData(
-            definition, severity: .error,
+            definition, .serviceUnknown, at: "mongo_service_name", severity: .error,
             "\(data.database).\(data.collection) belongs to \(other), which is another cluster than \(data.service): name the service that has it"
         )
     }
 
+    private func checkNames(of data: CustomUserData, _ definition: AppDefinition) {
+        guard data.isEnabled else { return }
+        guard let collection = definition.collection(data.collection, database: data.database) else {
+            if isNamedNowhere(data.collection, database: data.database, definition) {
+                reportUserData(
+                    definition, .collectionUnknown, at: "collection_name", severity: .warning,
+                    "the app has no collection \(data.database).\(data.collection), and no function names it: check the name; until something writes there, users have no custom data"
+                )
+            }
+            return
+        }
+        guard let fields = collection.schema?.fieldNames, !fields.isEmpty,
+            let field = data.userIdField.split(separator: ".").first, !fields.containsExactly(String(field))
+        else { return }
+        reportUserData(
+            definition, .fieldValue, at: "user_id_field", severity: .warning,
+            "the schema of \(data.database).\(data.collection) has no field \(data.userIdField): users have no custom data, unless documents have the field all the same"
+        )
+    }
+
     private func reportUserData(
-        _ definition: AppDefinition, severity: DefinitionProblem.Severity, _ message: String
+        _ definition: AppDefinition, _ code: DefinitionProblem.Code, at field: String,
+        severity: DefinitionProblem.Severity, _ message: String
     ) {
         let own = "auth/custom_user_data.json"
         let isOwn = definition.files[own] != nil
         let root = DefinitionReader.rootFiles.first { definition.files[$0] != nil } ?? ""
         log.add(
-            .serviceUnknown, severity: severity, file: isOwn ? own : root,
-            pointer: (isOwn ? "" : "/custom_user_data_config") + "/mongo_service_name", message)
+            code, severity: severity, file: isOwn ? own : root,
+            pointer: (isOwn ? "" : "/custom_user_data_config") + "/" + field, message)
     }
 
     /// Users who signed in before a provider was removed still have it, so a known type isn't a mistake.
@@ -193,16 +215,31 @@ struct DefinitionCheck {
         }
     }
 
-    /// An export doesn't name every collection: functions, clients under default rules, and other programs also write to others.
     private func checkCollection(of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String) {
-        guard !definition.collections.isEmpty, let collection = event.collection,
-            definition.collection(collection, database: event.database) == nil,
-            !definition.functions.contains(where: { $0.source.contains(collection) })
-        else { return }
+        guard isNamedNowhere(event.collection, database: event.database, definition) else { return }
+        guard let collection = event.collection else {
+            log.add(
+                .collectionUnknown, severity: .warning, file: file, pointer: "/config/database",
+                "the app has no collection in \(event.database), and no function names this database: check the name; the trigger runs if anything writes there"
+            )
+            return
+        }
         log.add(
             .collectionUnknown, severity: .warning, file: file, pointer: "/config/collection",
             "the app has no collection \(event.database).\(collection), and no function names it: check the name; the trigger runs if anything writes there"
         )
+    }
+
+    /// An export doesn't name every collection: functions, clients under default rules, and other programs also write to others.
+    /// - Parameter collection: `nil` stands for all those of the database.
+    private func isNamedNowhere(_ collection: String?, database: String, _ definition: AppDefinition) -> Bool {
+        if definition.collections.isEmpty { return false }
+        let ofDatabase = definition.collections.filter { $0.database.hasSameBytes(as: database) }
+        if let collection, !ofDatabase.isEmpty {
+            return !ofDatabase.contains { $0.name.hasSameBytes(as: collection) }
+                && !definition.functions.contains { $0.source.contains(collection) }
+        }
+        return ofDatabase.isEmpty && !definition.functions.contains { $0.source.contains(database) }
     }
 
     private func checkProviders(_ definition: AppDefinition) {
@@ -268,6 +305,26 @@ struct DefinitionCheck {
                 file: collection.isFolder ? "\(collection.place)/schema.json" : collection.place,
                 pointer: (collection.isFolder ? "" : "/schema") + "/properties/\(key)",
                 "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType): the collection isn't synced; give both the same type if it is to sync"
+            )
+        }
+        if !doesSync { checkNames(of: sync, definition, file: file) }
+    }
+
+    /// Schemas that all lack the partition key, or are in other databases. Without any schema, clients may make them in development mode.
+    private func checkNames(of sync: SyncConfiguration, _ definition: AppDefinition, file: String) {
+        let described = definition.collections.filter { $0.schema?.fieldNames.isEmpty == false }
+        guard sync.isEnabled, !described.isEmpty else { return }
+        let verdicts = described.map { definition.syncVerdict(of: $0) }
+        if verdicts.allSatisfy({ $0 == .otherDatabase }) {
+            let names = Set(texts: described.map(\.database)).sortedTexts.joined(separator: ", ")
+            log.add(
+                .syncsNothing, severity: .warning, file: file,
+                "nothing is synced: no collection of \(sync.database) has a schema; there are schemas in \(names): correct the database, or the data source"
+            )
+        } else if verdicts.contains(.noPartitionKey(sync.partitionKey)) {
+            log.add(
+                .syncsNothing, severity: .warning, file: file,
+                "nothing is synced: no schema in \(sync.database) has the partition key \(sync.partitionKey): correct the name, or add the field to the schemas"
             )
         }
     }

@@ -1,7 +1,8 @@
 import DocumentModel
 import QueryLanguage
 
-/// Warns of what functions use by name and what isn't served: parts of `context`, methods of collections, globals, stages and operators.
+/// Warns of what functions use by name and what isn't there: parts of `context`, methods of collections, globals, stages and operators that
+/// aren't served, and functions and values that the app doesn't have.
 ///
 /// A name counts only where the script shows what it belongs to. So a collection is what `.db(…).collection(…)` returns, or a variable to
 /// which that is assigned: other objects have a `watch`, too.
@@ -24,17 +25,16 @@ struct UnservedCalls {
                 )
                 continue
             }
-            var search = Search(function)
+            var search = Search(function, of: definition)
             search.run()
             for found in search.found.prefix(Self.countLimit) {
                 log.add(
-                    .featureNotServed, severity: .warning, file: function.file, line: function.line(found.line),
-                    found.message)
+                    found.code, severity: .warning, file: function.file, line: function.line(found.line), found.message)
             }
             if search.found.count > Self.countLimit {
                 log.add(
                     .featureNotServed, severity: .warning, file: function.file,
-                    "\(search.found.count - Self.countLimit) more names that it uses aren't served: change those above, and check again"
+                    "\(search.found.count - Self.countLimit) more names that it uses aren't there: change those above, and check again"
                 )
             }
         }
@@ -42,14 +42,16 @@ struct UnservedCalls {
 
     /// The search through one source.
     private struct Search {
+        private let definition: AppDefinition
         private let tokens: ScriptTokens
-        private(set) var found: [(line: Int, message: String)] = []
+        private(set) var found: [(code: DefinitionProblem.Code, line: Int, message: String)] = []
         /// What was found, since a name is reported once.
         private var names: Set<ExactText> = []
         /// Whether it has a `$search`, whose operators have no `$` in their names.
         private let isSearching: Bool
 
-        init(_ function: FunctionDefinition) {
+        init(_ function: FunctionDefinition, of definition: AppDefinition) {
+            self.definition = definition
             tokens = ScriptTokens(ScriptText(function.source))
             isSearching = function.source.containsBytes(of: "$search")
         }
@@ -57,14 +59,17 @@ struct UnservedCalls {
         mutating func run() {
             for root in UnservedCalls.roots { searchMembers(of: root) }
             searchCollections()
+            searchCalls()
             searchGlobals()
             searchQueries()
             found.sort { $0.line < $1.line }
         }
 
-        private mutating func add(_ name: String, at index: Int, _ message: String) {
+        private mutating func add(
+            _ name: String, at index: Int, as code: DefinitionProblem.Code = .featureNotServed, _ message: String
+        ) {
             guard names.insert(ExactText(name)).inserted else { return }
-            found.append((tokens.tokens[index].line, message))
+            found.append((code, tokens.tokens[index].line, message))
         }
 
         private mutating func addMember(_ index: Int, of object: String) {
@@ -130,6 +135,32 @@ struct UnservedCalls {
             return variables
         }
 
+        /// The names of functions and values, where the script has them as texts.
+        private mutating func searchCalls() {
+            guard !tokens.declares("context") else { return }
+            for place in tokens.places(of: "context") {
+                guard let part = tokens.member(after: place), let method = tokens.member(after: part),
+                    tokens.has("(", at: method + 1), let name = tokens.literal(at: method + 2),
+                    // Not the beginning of an expression.
+                    [",", ")"].contains(where: { tokens.has($0, at: method + 4) })
+                else { continue }
+                if tokens.has("functions", at: part), tokens.has("execute", at: method),
+                    definition.function(name) == nil
+                {
+                    add(
+                        "function \(name)", at: place, as: .functionUnknown,
+                        "it calls \(name), which isn't a function of the app: add it, or correct the name")
+                }
+                if tokens.has("values", at: part), tokens.has("get", at: method),
+                    !definition.values.contains(where: { $0.name.hasSameBytes(as: name) })
+                {
+                    add(
+                        "value \(name)", at: place, as: .valueUnknown,
+                        "the app has no value \(name), so that it is undefined: add it, or correct the name")
+                }
+            }
+        }
+
         private mutating func searchGlobals() {
             for name in FunctionNames.unservedGlobals.sortedTexts {
                 guard
@@ -191,7 +222,7 @@ struct UnservedCalls {
                 case "$changeStream": "write a database trigger"
                 default: "the call throws; write it without this"
                 }
-            found.append((line, "\(name) isn't served: \(remedy)"))
+            found.append((.featureNotServed, line, "\(name) isn't served: \(remedy)"))
         }
     }
 }

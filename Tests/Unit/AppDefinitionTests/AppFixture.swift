@@ -22,6 +22,7 @@ enum AppFixture {
         "data_sources/mongodb-atlas/Shop/Customer/schema.json": """
         {"title": "Customer", "bsonType": "object", "required": ["_id", "_partition"],
          "properties": {"_id": {"bsonType": "objectId"}, "_partition": {"bsonType": "string"},
+                        "userId": {"bsonType": "string"},
                         "orders": {"bsonType": "array", "items": {"bsonType": "objectId"}}}}
         """,
         "data_sources/mongodb-atlas/Shop/Customer/rules.json": """

@@ -307,6 +307,31 @@ import Testing
         #expect(!AppDefinition.inspect(files).problems.contains { $0.code == .collectionUnknown })
     }
 
+    /// The file, the text that is replaced, its replacement, and what the warning says.
+    @Test(arguments: [
+        ("triggers/written.json", "Shop", "Shpo", ["/config/collection", "no collection Shpo.Customer"]),
+        (
+            "triggers/written.json", "\"Shop\", \"collection\": \"Customer\"", "\"Shpo\"",
+            ["/config/database", "no collection in Shpo"]
+        ),
+        ("auth/custom_user_data.json", "Customer", "Custmer", ["/collection_name", "no collection Shop.Custmer"]),
+        ("auth/custom_user_data.json", "userId", "usrId", ["/user_id_field", "no field usrId"]),
+        ("sync/config.json", "\"Shop\"", "\"Shpo\"", ["syncs-nothing", "no collection of Shpo", "in Shop"]),
+        ("sync/config.json", "\"_partition\"", "\"_partiton\"", ["syncs-nothing", "the partition key _partiton"]),
+    ])
+    func `a name that leads nowhere gets a warning`(
+        _ file: String, _ name: String, _ misspelled: String, _ says: [String]
+    ) throws {
+        let text = try #require(AppFixture.files.texts[file])
+        #expect(text.contains(name))
+        let problems = AppFixture.problems(file, text.replacing(name, with: misspelled)).filter {
+            // What follows from it elsewhere: nothing else is synced then.
+            $0.file == file
+        }
+        #expect(problems.count == 1 && problems.allSatisfy { $0.severity == .warning }, "\(problems)")
+        for words in says { #expect(problems.first?.description.contains(words) == true, "\(problems)") }
+    }
+
     @Test func `a stored definition that is no longer sound denies instead of vanishing`() throws {
         let files = AppFixture.files(
             "sync/config.json",

@@ -54,6 +54,10 @@ struct UnservedCallTests {
         ("const r = await fetch('https://a.example')", ["1 fetch "]),
         ("const name = 'push';\ncontext.services.get(name).send({})", ["2 the service push of type gcm "]),
         ("context.services\n  .get('nobody')", ["1 the app has no service nobody"]),
+        (
+            "context.functions.execute('gret', 1);\ncontext.values.get(\"limt\"); context.values . get(`api-key`)",
+            ["1 it calls gret, ", "2 the app has no value limt, ", "2 the app has no value api-key, "]
+        ),
     ])
     func `what isn't served is named with its line`(_ source: String, _ expected: [String]) {
         let warnings = warnings(source)
@@ -66,10 +70,12 @@ struct UnservedCallTests {
         "// context.auth, users.watch(), fetch('x')\n/* { $vectorSearch: 1 } */ const a = 1 / 2; // fetch(1)",
         "fs.watch('x'); const w = { watch() {} }; w.watch()", "const c = firestore().collection('x'); c.watch()",
         "console.log(\"context.auth and { $where: 1 }\", 'fetch(1)', `{ $where: ${1} }`, /fetch(1)/)",
+        "context.functions.execute('greet'); context.values.get('a' + b); context.values.get(`a${b}`); f('context.values.get(1)')",
+        "const context = f(); context.values.get('x')",
         "const fetch = require('x'); fetch('y')", "async function fetch(url) {}\nfetch('y')", "x.fetch('y')",
         "function f(context) { return context.auth }", "const f = ({ context }) => context.auth", "x.context.auth()",
         "const { EJSON } = require('x'); EJSON.serialize({})", "const utils = require('x'); utils.pad('x')",
-        "context.user.data.email; context.user.customData; context.values.get('x').anything; context.request.requestHeaders.Host",
+        "context.user.data.email; context.user.customData; context.values.get('limit').anything; context.request.requestHeaders.Host",
         "x.aggregate([{ $searchBeta: { queryString: {}, moreLikeThis: {}, regex: {}, term: {}, search: {} } }])",
         "x.aggregate([{ $match: { $expr: { $eq: ['$a', '$$NOW'] } } }, { $search: { text: {} } }])",
         "context.services.get('mongodb-atlas').db('D').collection('C').find({}).sort({}).toArray().map(x => x.drop())",
