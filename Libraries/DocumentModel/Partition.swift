@@ -24,6 +24,10 @@ public struct Partition: Hashable, Sendable, CustomStringConvertible {
     /// The null partition: the documents without the partition key, or with null in it, of an app whose partition key isn't required.
     public static let null = Partition(text: "n:")
 
+    /// What a partition's text looks like, for whoever has sent another one.
+    public static let form =
+        "a partition is written as the type and value of its key: s:abc for the string abc, o: before an ObjectId, u: before a UUID, l: before an integer, n: for null"
+
     public var isInternal: Bool { text.startsWithBytes(of: "i:") }
 
     /// The partition key's value; `nil` for an internal partition.

@@ -84,7 +84,9 @@ public struct WorkLeases: Sendable {
     }
 
     /// The lease has expired during the work, for example while the process was stopped: another one may have it, or have had it.
-    public struct Lost: Error {}
+    public struct Lost: Error, CustomStringConvertible {
+        public var description: String { "the lease has expired before the work was done: it begins anew" }
+    }
 
     /// Does the work under the only lease of this name, which this process holds for half of a duration at least, and renews it meanwhile.
     /// - Parameter fence: The fence that ``acquire(for:)`` returned for it.

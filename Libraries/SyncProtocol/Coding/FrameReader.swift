@@ -68,7 +68,8 @@ struct FrameReader {
     func partition(_ name: String = "partition") throws(SyncProtocolError) -> Partition {
         let partition = Partition(text: try string(name))
         guard FrameLimits.admits(partition) else {
-            throw SyncProtocolError(code: .unknownPartition, message: "\(place).\(name) names no partition")
+            throw SyncProtocolError(
+                code: .unknownPartition, message: "\(place).\(name) names no partition: \(Partition.form)")
         }
         return partition
     }

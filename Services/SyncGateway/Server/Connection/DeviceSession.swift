@@ -225,8 +225,12 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         guard !partition.isInternal, let value = partition.value, Partition(value: value) == partition,
             sync?.admits(value) ?? true
         else {
+            let why = sync.map { ", since its key is of type \($0.partitionType)" } ?? ""
             return fail(
-                .init(code: .unknownPartition, message: "\(partition.text) names no partition", partition: partition))
+                .init(
+                    code: .unknownPartition,
+                    message: "the app has no partition \(partition.text)\(why): \(Partition.form)", partition: partition
+                ))
         }
         // A device may believe that a partition is closed that it has just opened, when its frame and a report crossed each other.
         subscriptions[partition]?.unsubscribe()
