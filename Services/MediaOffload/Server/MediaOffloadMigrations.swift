@@ -6,6 +6,6 @@ enum MediaOffloadMigrations {
         owner: "media-offload",
         files: [
             (1, "media", PackageResources._001_media_sql), (2, "insertions", PackageResources._002_insertions_sql),
-            (3, "store", PackageResources._003_store_sql),
+            (3, "store", PackageResources._003_store_sql), (4, "thumbnails", PackageResources._004_thumbnails_sql),
         ])
 }

@@ -50,6 +50,29 @@ extension MediaOffloadTests {
             #expect(try await fixture.rows("media_references", of: small) == 0)
         }
 
+        @Test func `a thumbnail that was made goes with its picture, and one that was sent stays`() async throws {
+            let fixture = try await MediaFixture.shared()
+            func replace(_ id: String, by picture: [UInt8], more: Document = [:]) async throws -> Value? {
+                let change = Document(
+                    [("image.picture", .binary(Binary(picture)))] + more.fields.map { ($0.key, $0.value) })
+                try await fixture.messages.updateOne(["_id": .string(id)], .document(["$set": .document(change)]))
+                let thumbnail = try await fixture.movedImage(of: id, picture: picture)["thumbNail"]
+                try await fixture.settled(id)
+                return thumbnail
+            }
+            let (first, second) = (try await TestPictures.png(), try await TestPictures.png(width: 300, height: 200))
+            let id = try await fixture.insert(first)
+            let made = try await fixture.movedImage(of: id)["thumbNail"]
+            let next = try await replace(id, by: second)
+            #expect(made != nil && next != nil && next != made)
+            // A picture of which none can be made has none, rather than that of another one.
+            #expect(try await replace(id, by: Array(repeating: 7, count: 5000)) == nil)
+            #expect(try await replace(id, by: first) == made)
+            let own = Value.binary(Binary([1, 2, 3]))
+            #expect(try await replace(id, by: second, more: ["image.thumbNail": own]) == own)
+            #expect(try await replace(id, by: first) == own)
+        }
+
         @Test func `the link of a photo that a trigger wrote belongs to the trigger's chain`() async throws {
             let fixture = try await MediaFixture.shared()
             let id = try await fixture.insert(Array(repeating: 7, count: 5000)) { transaction in

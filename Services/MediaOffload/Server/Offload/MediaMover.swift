@@ -78,19 +78,26 @@ struct MediaMover: Sendable {
         let link = MediaLink(app: job.app, namespace: job.namespace, id: job.place.id, digest: digest)
         var filter: Document = ["_id": job.documentKey, field.field: .binary(binary)]
         var set: Document = [field.linkField: .string(link.url(base: publicURL))]
-        if let thumbnail = try await thumbnail(of: binary, for: document, field), let path = field.thumbnailField {
-            // A thumbnail that was written meanwhile isn't overwritten.
-            filter[path] = .null
-            set[path] = .binary(Binary(thumbnail))
+        var unset: Document = [field.field: ""]
+        var thumbnail: [UInt8]?
+        if let path = field.thumbnailField {
+            let present = document.value(at: Path(path)) ?? .null
+            if try await mayReplace(present, at: job.place) {
+                // One that is written meanwhile isn't overwritten.
+                filter[path] = present
+                thumbnail = try await self.thumbnail(of: binary, for: field)
+                if let thumbnail { set[path] = .binary(Binary(thumbnail)) } else { unset[path] = "" }
+            }
         }
+        let made = thumbnail.map { SHA256.hex($0) }
         let result = try await collection.updateOne(
-            filter, .document(["$set": .document(set), "$unset": [field.field: ""]])
+            filter, .document(["$set": .document(set), "$unset": .document(unset)])
         ) { transaction in
             try await DocumentStore.continueTriggerChain(
                 of: job.revision, in: job.partition, app: job.app, transaction)
             let insertion = try await collection.insertionNumber(of: job.documentKey, in: transaction)
             // Without a document there is no link: the next attempt finds out.
-            try await table.link(digest, object, insertion: insertion ?? 0, for: job, in: transaction)
+            try await table.link(digest, object, insertion: insertion ?? 0, thumbnail: made, for: job, in: transaction)
         }
         guard result.modifiedCount > 0 else { return }  // written meanwhile: the next attempt reads it again
         MediaOffloadMetrics.offloaded.increment()
@@ -98,9 +105,15 @@ struct MediaMover: Sendable {
         MediaOffloadMetrics.offloadSeconds.record(ContinuousClock.now - start)
     }
 
-    /// `nil` when the document already has one, none is configured, or none can be made.
-    private func thumbnail(of binary: Binary, for document: Document, _ field: MediaField) async throws -> [UInt8]? {
-        guard let path = field.thumbnailField, document.value(at: Path(path))?.isNull ?? true else { return nil }
+    /// Whether there is no thumbnail, or one that was made here, of a former picture; that of an app stays.
+    private func mayReplace(_ thumbnail: Value, at place: MediaPlace) async throws -> Bool {
+        if thumbnail.isNull { return true }
+        guard let bytes = thumbnail.binaryValue?.bytes else { return false }
+        return try await table.hasMade(thumbnail: SHA256.hex(bytes), at: place)
+    }
+
+    /// `nil` when none can be made.
+    private func thumbnail(of binary: Binary, for field: MediaField) async throws -> [UInt8]? {
         let thumbnail = try await Thumbnailer(size: field.thumbnailPixels).thumbnail(of: binary.bytes)
         if thumbnail == nil {
             MediaOffloadMetrics.failedThumbnails.increment()

@@ -47,28 +47,42 @@ struct MediaTable: Sendable {
     }
 
     /// Called in the transaction that writes the link: ensures that its object exists and isn't removed.
-    /// - Parameter insertion: The document's insertion number.
+    /// - Parameters:
+    ///   - insertion: The document's insertion number.
+    ///   - thumbnail: The digest of the thumbnail that is written with the link; `nil` if none was made.
     /// - Throws: `superseded` when the object was removed meanwhile; then nothing must be committed.
     func link(
-        _ digest: String, _ object: Object, insertion: Int64, for job: MediaJob, in transaction: PostgresTransaction
+        _ digest: String, _ object: Object, insertion: Int64, thumbnail: String?, for job: MediaJob,
+        in transaction: PostgresTransaction
     ) async throws {
         let rows = try await transaction.query(
             """
             with object as (
                 select from partita.media_objects where app = $1 and digest = $6 and object = $9 and is_stored for share)
             insert into partita.media_references
-                (app, database, collection, _id, path, digest, partition, revision, state, insertion)
-            select $1, $2, $3, $4, $5, $6, $7, $8, 'linked', $10::bigint from object
+                (app, database, collection, _id, path, digest, partition, revision, state, insertion, thumbnail)
+            select $1, $2, $3, $4, $5, $6, $7, $8, 'linked', $10::bigint, $11 from object
             on conflict (app, database, collection, _id, path, digest) do update set partition = excluded.partition,
-                revision = excluded.revision, state = excluded.state, insertion = excluded.insertion
+                revision = excluded.revision, state = excluded.state, insertion = excluded.insertion,
+                thumbnail = excluded.thumbnail
             returning digest
             """,
             job.place.parameters + [
                 .text(digest), .text(job.partition.text), .text(job.revision.description), .text(object.key),
-                .int(insertion),
+                .int(insertion), PostgresValue(thumbnail),
             ])
         guard rows.isEmpty else { return }
         throw MediaOffloadError(code: .superseded, message: "the object \(object.key) was removed meanwhile")
+    }
+
+    /// Whether the thumbnail with this digest was made of what a place had, and not by the app.
+    func hasMade(thumbnail digest: String, at place: MediaPlace) async throws -> Bool {
+        try await !client.query(
+            """
+            select from partita.media_references
+            where app = $1 and database = $2 and collection = $3 and _id = $4 and path = $5 and thumbnail = $6 limit 1
+            """, place.parameters + [.text(digest)]
+        ).isEmpty
     }
 
     // MARK: Removing
