@@ -46,7 +46,7 @@ import Testing
             for operation: () async throws -> Void in [
                 { try await other.put("app/ab/abce", [4], contentType: "image/png") },
                 { _ = try await other.get("app/ab/abcd") }, { try await other.delete("app/ab/abcd") },
-                { _ = try await other.signedURL("app/ab/abcd", lifetime: .seconds(1), now: .init(Date())) },
+                { _ = try await other.signedURL("GET", "app/ab/abcd", lifetime: .seconds(1), now: .init(Date())) },
                 { try await other.check() },
             ] {
                 let error = await #expect(throws: ObjectStorageError.self) { try await operation() }

@@ -276,14 +276,18 @@ extension MediaOffloadTests {
             #expect(try await signed.findOne(["_id": .string(id)])?["scan"] == .binary(Binary(scan)))
         }
 
-        @Test func `bytes that the store has lost are stored again when they come again`() async throws {
+        @Test(arguments: [false, true])
+        func `bytes that the store has lost, or a part of them, are stored again when they come again`(
+            isCut: Bool
+        ) async throws {
             let fixture = try await MediaFixture.shared()
             let picture = Array("again \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
             let first = try await fixture.insert(picture)
             _ = try await fixture.movedImage(of: first)
             let file = try #require(fixture.files(of: picture).first)
-            try FileManager.default.removeItem(
-                atPath: "\(fixture.directory)/\(fixture.app)/\(SHA256.hex(picture).prefix(2))/\(file)")
+            let path = "\(fixture.directory)/\(fixture.app)/\(SHA256.hex(picture).prefix(2))/\(file)"
+            if isCut { try Data(picture.prefix(7)).write(to: URL(fileURLWithPath: path)) }
+            if !isCut { try FileManager.default.removeItem(atPath: path) }
             let second = try await fixture.insert(picture)
             let link = try #require(try await fixture.movedImage(of: second)["pictureURL"]?.stringValue)
             try await fixture.grant("read", to: "amy", on: second)

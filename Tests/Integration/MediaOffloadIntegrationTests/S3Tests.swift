@@ -39,13 +39,19 @@ import Testing
             try await storage.put(key, bytes, contentType: "image/png")
             try await storage.check()
             #expect(try await storage.get(key) == bytes)
-            let url = try #require(storage.signedURL(key, lifetime: .seconds(60), now: .init(Date())))
+            let url = try #require(storage.signedURL("GET", key, lifetime: .seconds(60), now: .init(Date())))
             let opened = try await client.send(.init(url: url))
             #expect(opened.status == 200 && opened.body == bytes)
             #expect(opened[header: "content-type"] == "image/png")
+            #expect(try await storage.size(of: key) == bytes.count)
+            // A URL is for one method.
+            let head = try #require(storage.signedURL("HEAD", key, lifetime: .seconds(60), now: .init(Date())))
+            #expect(try await client.send(.init(method: "HEAD", url: head)).status == 200)
+            #expect(try await client.send(.init(method: "HEAD", url: url)).status == 403)
             try await storage.delete(key)
             try await storage.delete(key)
             #expect(try await storage.get(key) == nil)
+            #expect(try await storage.size(of: key) == nil)
             #expect(try await client.send(.init(url: url)).status == 404)
         }
     }
@@ -55,7 +61,7 @@ import Testing
             let key = "an app/ä+b=c&d~e*f'(g)/%41"
             try await storage.put(key, [1, 2, 3], contentType: "application/octet-stream")
             #expect(try await storage.get(key) == [1, 2, 3])
-            let url = try #require(storage.signedURL(key, lifetime: .seconds(60), now: .init(Date())))
+            let url = try #require(storage.signedURL("GET", key, lifetime: .seconds(60), now: .init(Date())))
             #expect(try await client.send(.init(url: url)).body == [1, 2, 3])
         }
     }
@@ -65,9 +71,9 @@ import Testing
             let key = "rchat/ab/abcd-1"
             try await storage.put(key, [1], contentType: "image/png")
             try await storage.put("rchat/ab/abce-1", [2], contentType: "image/png")
-            let url = try #require(storage.signedURL(key, lifetime: .seconds(60), now: .init(Date())))
+            let url = try #require(storage.signedURL("GET", key, lifetime: .seconds(60), now: .init(Date())))
             let late = try #require(
-                storage.signedURL(key, lifetime: .seconds(60), now: .init(Date(timeIntervalSinceNow: -61))))
+                storage.signedURL("GET", key, lifetime: .seconds(60), now: .init(Date(timeIntervalSinceNow: -61))))
             let plain = try #require(url.split(separator: "?").first.map(String.init))
             let prolonged = url.replacing("X-Amz-Expires=60", with: "X-Amz-Expires=600")
             for forged in [url.replacing("abcd", with: "abce"), late, plain, prolonged, String(url.dropLast()) + "x"] {

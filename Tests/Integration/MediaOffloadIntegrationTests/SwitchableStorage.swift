@@ -39,9 +39,9 @@ final class SwitchableStorage: ObjectStorage {
         return try await storage.get(key)
     }
 
-    func contains(_ key: String) async throws -> Bool {
+    func size(of key: String) async throws -> Int? {
         try refuseIfAway()
-        return try await storage.contains(key)
+        return try await storage.size(of: key)
     }
 
     func delete(_ key: String) async throws {
@@ -49,7 +49,7 @@ final class SwitchableStorage: ObjectStorage {
         try await storage.delete(key)
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
+    func signedURL(_ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
 
     private func refuseIfAway() throws {
         let isAway = state.withLock { state in

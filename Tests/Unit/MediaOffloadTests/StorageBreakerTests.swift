@@ -12,9 +12,11 @@ struct StorageBreakerTests {
         func check() async throws { try fail() }
         func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws { try fail() }
         func get(_ key: String) async throws -> [UInt8]? { nil }
-        func contains(_ key: String) async throws -> Bool { false }
+        func size(of key: String) async throws -> Int? { nil }
         func delete(_ key: String) async throws { try fail() }
-        func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
+        func signedURL(_ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? {
+            nil
+        }
     }
 
     @Test func `after a failure no call is admitted for a while`() async throws {

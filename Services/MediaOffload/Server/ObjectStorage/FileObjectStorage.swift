@@ -22,9 +22,14 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
-    func contains(_ key: String) async throws -> Bool {
+    func size(of key: String) async throws -> Int? {
         let path = path(key)
-        return try await onDisk { try exists(path) }
+        return try await onDisk {
+            var state = stat()
+            if stat(path, &state) == 0 { return Int(state.st_size) }
+            if try !exists(path) { return nil }
+            throw Self.error("read", path)
+        }
     }
 
     private func exists(_ path: String) throws -> Bool {
@@ -53,7 +58,7 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
+    func signedURL(_ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? { nil }
 
     /// Keys are made by this service (ids of apps, hexadecimal digits and slashes), never from a client's text.
     private func path(_ key: String) -> String { "\(directory)/\(key)" }

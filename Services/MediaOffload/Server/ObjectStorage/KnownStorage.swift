@@ -75,7 +75,7 @@ final class KnownStorage: ObjectStorage {
             "select object from partita.media_objects where is_stored order by created_at desc limit 3"
         ).decode(String.self)
         // One or the other may be lost.
-        for object in newest where try await storage.contains(object) { return true }
+        for object in newest where try await storage.size(of: object) != nil { return true }
         return newest.isEmpty
     }
 
@@ -113,9 +113,9 @@ final class KnownStorage: ObjectStorage {
         return try await storage.get(key)
     }
 
-    func contains(_ key: String) async throws -> Bool {
+    func size(of key: String) async throws -> Int? {
         try await verify()
-        return try await storage.contains(key)
+        return try await storage.size(of: key)
     }
 
     func delete(_ key: String) async throws {
@@ -123,8 +123,10 @@ final class KnownStorage: ObjectStorage {
         try await storage.delete(key)
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) async throws -> String? {
+    func signedURL(
+        _ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant
+    ) async throws -> String? {
         try await verify()
-        return try await storage.signedURL(key, lifetime: lifetime, now: now)
+        return try await storage.signedURL(method, key, lifetime: lifetime, now: now)
     }
 }

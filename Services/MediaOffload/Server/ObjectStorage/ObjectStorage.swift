@@ -10,13 +10,15 @@ protocol ObjectStorage: Sendable {
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws
     /// - Returns: `nil` when there is no such object.
     func get(_ key: String) async throws -> [UInt8]?
-    /// Whether there is such an object.
-    func contains(_ key: String) async throws -> Bool
+    /// The number of bytes of an object; `nil` when there is no such object.
+    func size(of key: String) async throws -> Int?
     /// Removes an object; a missing object is not an error.
     func delete(_ key: String) async throws
-    /// A URL with which the object can be read for `lifetime` without further authorization; `nil` when the storage doesn't support
-    /// that and the service must send the bytes itself.
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) async throws -> String?
+    /// A URL with which the object can be read for `lifetime` without further authorization, by requests with this method (`GET` or `HEAD`);
+    /// `nil` when the storage doesn't support that and the service must send the bytes itself.
+    func signedURL(
+        _ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant
+    ) async throws -> String?
 }
 
 /// A failure of the object store. It is transient: the same call may be retried later.

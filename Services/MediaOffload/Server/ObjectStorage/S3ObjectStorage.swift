@@ -44,11 +44,14 @@ struct S3ObjectStorage: ObjectStorage {
         return answer.body
     }
 
-    func contains(_ key: String) async throws -> Bool {
+    func size(of key: String) async throws -> Int? {
         let answer = try await send("HEAD", key: key)
-        if answer.status == 404 { return false }
+        if answer.status == 404 { return nil }
         try Self.require(answer, "HEAD \(key)")
-        return true
+        guard let size = answer[header: "content-length"].flatMap({ Int($0) }) else {
+            throw ObjectStorageError(code: .status, message: "HEAD \(key) was answered without Content-Length")
+        }
+        return size
     }
 
     func delete(_ key: String) async throws {
@@ -56,10 +59,12 @@ struct S3ObjectStorage: ObjectStorage {
         if answer.status != 404 { try Self.require(answer, "DELETE \(key)") }
     }
 
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) -> String? {
+    func signedURL(
+        _ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant
+    ) -> String? {
         let path = path(key)
         let query = signature.presignedQuery(
-            method: "GET", host: host, path: path, seconds: Int(lifetime.components.seconds), at: now)
+            method: method, host: host, path: path, seconds: Int(lifetime.components.seconds), at: now)
         return "\(endpoint)\(PercentEncoding.encode(path, keeping: "/"))?\(query)"
     }
 

@@ -61,13 +61,15 @@ final class StorageBreaker: ObjectStorage {
 
     func get(_ key: String) async throws -> [UInt8]? { try await watching { try await $0.get(key) } }
 
-    func contains(_ key: String) async throws -> Bool { try await watching { try await $0.contains(key) } }
+    func size(of key: String) async throws -> Int? { try await watching { try await $0.size(of: key) } }
 
     func delete(_ key: String) async throws { try await watching { try await $0.delete(key) } }
 
-    func signedURL(_ key: String, lifetime: Duration, now: AWSSignature.Instant) async throws -> String? {
+    func signedURL(
+        _ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant
+    ) async throws -> String? {
         // Not watched: it says nothing of whether the store answers.
-        try await storage.signedURL(key, lifetime: lifetime, now: now)
+        try await storage.signedURL(method, key, lifetime: lifetime, now: now)
     }
 
     private func watching<R>(_ body: (any ObjectStorage) async throws -> R) async throws -> R {

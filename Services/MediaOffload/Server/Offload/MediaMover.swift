@@ -69,8 +69,8 @@ struct MediaMover: Sendable {
         let digest = SHA256.hex(binary.bytes)
         let object = try await table.reserve(
             digest, size: binary.bytes.count, contentType: ContentType.sniff(binary.bytes), for: job)
-        // What the store has lost would otherwise be taken for stored for ever.
-        let isThere = object.isStored ? try await storage.contains(object.key) : false
+        // What the store has lost, wholly or in part, would otherwise be taken for stored for ever.
+        let isThere = object.isStored ? try await storage.size(of: object.key) == binary.bytes.count : false
         if !isThere {
             try await storage.put(object.key, binary.bytes, contentType: object.contentType)
             try await table.stored(object)

@@ -60,7 +60,8 @@ struct MediaRoute: Sendable {
         if request.headers.contains("if-none-match", tag) {
             return HTTPResponse(status: 304, headers: ["ETag": tag, "Cache-Control": "private"])
         }
-        if let url = try await storage.signedURL(object.key, lifetime: lifetime, now: AWSSignature.Instant(Date())) {
+        let (method, now) = (request.method == .head ? "HEAD" : "GET", AWSSignature.Instant(Date()))
+        if let url = try await storage.signedURL(method, object.key, lifetime: lifetime, now: now) {
             return HTTPResponse(
                 status: 302,
                 headers: ["Location": url, "Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer"])
