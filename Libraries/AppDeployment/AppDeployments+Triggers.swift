@@ -47,6 +47,19 @@ extension AppDeployments {
         return present + gone
     }
 
+    /// The number of changes of an app's documents that `trigger-workers` haven't handled yet, those that concern no trigger included.
+    public func changesBeforeTriggers(of app: String) async throws -> Int64 {
+        guard try await hasTable("handled_events") else { return 0 }
+        return try await client.query(
+            """
+            select coalesce(sum(greatest(p.head - coalesce(h.watermark + cardinality(h.above), 0), 0)), 0)::bigint
+            from partita.partitions p left join partita.handled_events h
+                on h.consumer = 'trigger-workers' and h.app = p.app and h.partition = p.partition
+            where p.app = $1
+            """, [.text(app)]
+        ).first?.decode(0) ?? 0
+    }
+
     /// How many rows of a table each trigger of an app has. The services create the tables at their first start.
     private func counts(_ table: String, of app: String, _ condition: String = "") async throws -> [ExactText: Int64] {
         guard try await hasTable(table) else { return [:] }

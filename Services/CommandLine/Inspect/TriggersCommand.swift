@@ -50,6 +50,9 @@ enum TriggersCommand {
             ]
             Output.row(trigger, isJSON: isJSON, parts.compactMap(\.self).joined(separator: "  "))
         }
+        if let waiting = list["waitingChanges"]?.int64Value, waiting > 0 {
+            Progress.line("\(waiting) changes of documents wait for the workers, which look which triggers they concern")
+        }
     }
 
     private static func listFailures(of app: String, _ session: AdminSession, isJSON: Bool) async throws {

@@ -149,6 +149,8 @@ extension EndToEnd {
             print(
                 "eight events beside 24,000 took",
                 (ContinuousClock.now - start).formatted(.units(allowed: [.seconds, .milliseconds])))
+            let states = try await tool(["triggers"], of: "slowly", on: system)
+            #expect(states.contains(try Regex("2[0-9]{4} changes of documents wait for the workers")), "\(states)")
             _ = try await tool(["app", "remove", "slowly", "--yes"], of: nil, on: system)
         }
     }

@@ -20,7 +20,8 @@ extension Administration {
                         trigger["nextRun"] = $0.nextRun.map(Value.date)
                         trigger["missedEvents"] = $0.missedEvents.map(Value.int64)
                         return .document(trigger)
-                    })
+                    }),
+                "waitingChanges": .int64(try await deployments.changesBeforeTriggers(of: call.app)),
             ])
         }
         return AdminAnswer()
