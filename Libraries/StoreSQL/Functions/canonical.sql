@@ -81,7 +81,7 @@ declare
     content text;
 begin
     if was = '$symbol' then return '{"$symbol":' || value::text || '}'; end if;
-    if was is null or was in ('$numberInt', '$numberLong', '$numberDouble', '$undefined') then
+    if was is null or was in ('$numberInt', '$numberLong', '$numberDouble', '$undefined', '$text') then
         return value::text;
     end if;
     content := value #>> '{}';

@@ -40,12 +40,13 @@ begin
         if new.body is not null then
             was := partita.hide_nul(new.body::text);
         elsif new.document is not null then
-            was := case when new.document ? '_id' and new.document <> jsonb_build_object('_id', new.document -> '_id')
+            was := case when jsonb_typeof(new.document) = 'object' and new.document ? '_id' and new.document <> jsonb_build_object('_id', new.document -> '_id')
                 then ('{"_id":' || (new.document -> '_id')::text || ',' || ltrim((new.document - '_id')::text, '{'))::json
                 else new.document::json end;
         else
             perform partita.ambiguous('', 'neither body nor document is given');
         end if;
+        if json_typeof(was) <> 'object' then perform partita.ambiguous('', 'is no object'); end if;
         if was -> '_id' is null then
             -- An ObjectId as a driver would have generated it.
             was := ('{"_id":{"$oid":"' || lpad(to_hex(extract(epoch from clock_timestamp())::bigint), 8, '0')

@@ -126,6 +126,31 @@ struct ExternalWriterTests {
         }
     }
 
+    @Test func `a text with U+0000 can be replaced by one without`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.client.execute(
+                "insert into \(fixture.table) (body) values ($1)",
+                [.text(#"{"_id": "a", "partition": "conversation=1", "t": "a\u0000b", "l": ["\u0000"]}"#)])
+            try await fixture.client.execute(
+                #"update \#(fixture.table) set document = document || '{"t": "c", "l": ["d", "e"]}'"#)
+            #expect(
+                try await body("s:a", fixture)
+                    == #"{"_id":"a","partition":"conversation=1","t":"c","l":["d","e"]}"#)
+        }
+    }
+
+    @Test(arguments: ["[]", "null", #""a""#, #"["_id"]"#, "5"])
+    func `what is no object is refused by a message, not by an internal error`(value: String) async throws {
+        try await StoreFixture.with { fixture in
+            for column in ["document", "body"] {
+                let failure = await #expect(throws: PostgresError.self) {
+                    try await fixture.client.execute("insert into \(fixture.table) (\(column)) values ('\(value)')")
+                }
+                #expect(failure?.message == "the document: is no object", "\(failure?.message ?? "")")
+            }
+        }
+    }
+
     @Test(arguments: [
         (#"{"at": "yesterday"}"#, "at"), (#"{"a": {"id": 5}}"#, "a.id"), (#"{"list": [{"$unknown": 1}]}"#, "list.0"),
         (#"{"n": 123456789012345678901234567890}"#, "n"), (#"{"_id": "b"}"#, "_id"),

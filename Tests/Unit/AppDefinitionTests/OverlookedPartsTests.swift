@@ -69,7 +69,7 @@ struct OverlookedPartsTests {
                     """
             } == [
                 "collection-unknown data_sources/mongodb-atlas/Shop/Customer/relationships.json:2 /orders/ref",
-                "realm-class-unfit data_sources/mongodb-atlas/Shop/Customer/schema.json:3 /properties/orders/items",
+                "realm-class-unfit data_sources/mongodb-atlas/Shop/Customer/schema.json:4 /properties/orders/items",
                 "field-value triggers/joined.json:4 /config/providers/1",
             ])
     }
