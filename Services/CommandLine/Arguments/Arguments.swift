@@ -14,6 +14,9 @@ struct Arguments: Sendable {
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1)
             let name = String(parts[0])
             guard let option = command.options.first(where: { $0.name == name }) else {
+                if let parameter = command.parameters.first(where: { $0.lowercased() == name.lowercased() }) {
+                    throw UsageError("\(parameter) is given without --\(name)\nusage: \(command.usage)")
+                }
                 let names = command.options.map { "--" + $0.name }
                 throw UsageError(
                     "no option --\(name)\(Suggestion.text(for: word, among: names))\nusage: \(command.usage)")

@@ -1,3 +1,4 @@
+import AppDefinition
 import AppDeployment
 import ChildProcesses
 import EventLoop
@@ -31,12 +32,19 @@ enum UpCommand {
         let system = LocalSystem(
             places: Places(data: arguments.value("data")),
             basePort: try arguments.int("port", in: 1024...65000) ?? 8080, host: try host(arguments),
-            app: try AppSource.files(app, arguments), named: app,
+            app: try files(of: app, arguments), named: app,
             proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
         let signals = StopSignals()
         try await SystemLock.hold(system.places) {
             try await run(system, until: signals, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
         }
+    }
+
+    private static func files(of app: String, _ arguments: Arguments) throws -> AppFiles {
+        if !arguments.has("app"), !FileManager.default.fileExists(atPath: app) {
+            throw ToolError("there is no folder \(app) here: name the folder of your app with --app")
+        }
+        return try AppSource.files(app, arguments)
     }
 
     private static func run(

@@ -30,6 +30,16 @@ import Testing
             try await self.run(["up", "--app", "a", "--app", "b"]).output.contains("--app is given more than once"))
     }
 
+    @Test func `mistakes of newcomers are answered with what to write instead`() async throws {
+        let option = try await run(["app", "remove", "--app", "rchat"])
+        #expect(
+            option.status == .exited(64) && option.output.contains("APP is given without --app"), "\(option.output)")
+        let elsewhere = try await CapturedRun.run(
+            "sh", ["-c", "cd / && exec '\(CurrentEnvironment.sibling("partita"))' up --data /nowhere"])
+        #expect(elsewhere.status == .exited(1), "\(elsewhere.output)")
+        #expect(elsewhere.output.contains("name the folder of your app with --app"), "\(elsewhere.output)")
+    }
+
     @Test func `commands that list something also print JSON, and an unknown app is an error`() async throws {
         let system = try await RunningSystem.shared()
         let data = ["--data", system.directory]

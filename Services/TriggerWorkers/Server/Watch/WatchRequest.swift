@@ -58,7 +58,10 @@ struct WatchRequest: Sendable {
     private static func position(_ id: Document, _ sealer: TokenSealer) throws(EffectFailure) -> WatchPosition {
         if let position = id["_data"]?.stringValue.flatMap({ WatchPosition($0, sealer) }) { return position }
         throw EffectFailure(
-            name: "MongoDBError", message: "the stream can't be resumed: this is no _id of a change event", code: 260)
+            name: "MongoDBError",
+            message:
+                "the stream can't be resumed: this is no _id of a change event, or one from before encryption.keys changed: open the stream without it",
+            code: 260)
     }
 
     private static func call(_ query: HTTPQuery) throws(HTTPError) -> Document {
