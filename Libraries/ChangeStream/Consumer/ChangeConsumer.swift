@@ -17,9 +17,8 @@ import Postgres
 /// app that exceeds its share of the changes that may wait are deferred, and are read from Postgres later, in order
 /// (`ChangeBacklog`).
 public final class ChangeConsumer<Handler: ChangeHandler>: Service {
-    /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that is late by less than this
-    ///   is left to the topic, except in the first sweep.
-    public let sweepInterval: Duration
+    /// How often heads are compared. A change that is late by less than this is left to the topic, except in the first sweep.
+    private let pace: SweepPace
     private let consumer: EventConsumer<ChangeAdapter<Handler>>
     private let recorder: ChangeRecorder
     private let backlog = ChangeBacklog()
@@ -32,14 +31,16 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     private let behind: Gauge
 
     /// Creates the consumer without connecting to the broker; ``run()`` starts it.
-    /// - Parameter name: the consumer's name in its group and in `HandledEvents`; it must not change between releases.
+    /// - Parameters:
+    ///   - name: the consumer's name in its group and in `HandledEvents`; it must not change between releases.
+    ///   - sweepInterval: how often heads are compared (``SweepPace``).
     public init(
         pool: String, name: String, kafka: KafkaConfiguration, postgres: PostgresClient, source: any GapSource,
         options: EventConsumerOptions = EventConsumerOptions(), sweepInterval: Duration = .seconds(30),
         handler: Handler,
         logger: Logger = Logger(label: "event-stream")
     ) {
-        self.sweepInterval = sweepInterval
+        pace = SweepPace(interval: sweepInterval)
         self.source = source
         self.logger = logger
         client = postgres
@@ -80,22 +81,33 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     private struct Sweep {
         var heads: [PartitionKey: Int64] = [:]
         var repaired = 0
+        /// How long the search took, without the handling of what it found.
+        var duration = Duration.zero
     }
 
     /// Runs until it is cancelled.
     private func sweepRepeatedly() async {
         var last: [PartitionKey: Int64]?
+        // When all partitions are compared again, not only those that changed lately.
+        var nextOfAll = ContinuousClock.now
         do {
             try await consumer.waitUntilAssigned()
             while true {
                 // Another member may have had deferred changes in memory, which aren't recorded anywhere else.
-                if backlog.takeMoved() { last = nil }
+                if backlog.takeMoved() {
+                    last = nil
+                    nextOfAll = .now
+                }
+                let isOfAll = ContinuousClock.now >= nextOfAll
                 do {
-                    last = try await sweep(onlyUpTo: last).heads
+                    let sweep = try await sweep(onlyUpTo: last, changedWithin: isOfAll ? nil : pace.lately)
+                    last = sweep.heads
+                    if isOfAll { nextOfAll = .now + pace.wait(after: sweep.duration) }
                 } catch let error where !(error is CancellationError) {
                     logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
+                    nextOfAll = .now
                 }
-                backlog.moves.set(.now + sweepInterval)
+                backlog.moves.set(.now + pace.interval)
                 try await backlog.moves.ring()
             }
         } catch {
@@ -103,13 +115,18 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         }
     }
 
-    private func sweep(onlyUpTo known: [PartitionKey: Int64]?) async throws -> Sweep {
+    private func sweep(
+        onlyUpTo known: [PartitionKey: Int64]?, changedWithin time: Duration? = nil
+    ) async throws -> Sweep {
         // Changes without effect may have been recorded only in memory until now.
         await recordNow()
         var sweep = Sweep()
         var cursor: PartitionKey?
         while true {
-            let page = try await source.heads(after: cursor, limit: 1000)
+            let start = ContinuousClock.now
+            let page = try await source.heads(
+                unhandledBy: handled.consumer, changedWithin: time, after: cursor, limit: 1000)
+            sweep.duration += .now - start
             try await repair(page, onlyUpTo: known, &sweep)
             guard let last = page.last, page.count == 1000 else { return sweep }
             cursor = .init(app: last.app, partition: last.partition)

@@ -3,11 +3,15 @@ import EventTopics
 
 /// Provides the heads of partitions and the changes that a topic may have lost. ``ChangeHistory`` reads both from Postgres.
 public protocol GapSource: Sendable {
-    /// Returns a page of the heads of all partitions, in a stable order.
+    /// Returns a page of the heads of partitions, in a stable order. Those of which a consumer has handled every change may be left out.
     /// - Parameters:
+    ///   - consumer: the consumer's name in `HandledEvents`.
+    ///   - time: only partitions are wanted that changed within this time; `nil` for all.
     ///   - key: the partition after which the page begins; `nil` for the first page.
     ///   - limit: the maximum number of heads; a shorter page is the last one.
-    func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead]
+    func heads(
+        unhandledBy consumer: String, changedWithin time: Duration?, after key: PartitionKey?, limit: Int
+    ) async throws -> [PartitionHead]
 
     /// Returns changes of a partition that are still kept, in the order of their revisions.
     /// - Parameters:

@@ -68,6 +68,7 @@ public final class OutboxRelay: Service {
     private let wake: AsyncStream<Void>.Continuation
     private let marking = Alarm()
     private static let markDelay = Duration.milliseconds(50)
+    private let pace = SweepPace(interval: .seconds(30))
     private static let markRetry = Duration.seconds(1)
     private let metrics = RelayMetrics()
     /// The state of rounds that fail one after the other.
@@ -121,8 +122,9 @@ public final class OutboxRelay: Service {
             group.addTask { try? await listener.run() }
             group.addTask { await self.follow(listener.events) }
             group.addTask { await self.every(self.options.leaseDuration / 3) { try await self.renew() } }
-            group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent(seconds: 5) } }
-            group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
+            group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent(.seconds(5)) } }
+            group.addTask { await self.every(self.pace.interval) { try await self.sweepRecent(self.pace.lately) } }
+            group.addTask { await self.every(self.pace.interval, isSearch: true) { try await self.sweep() } }
             group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
             group.addTask { await self.markPublished() }
             group.addTask { await self.every(.seconds(600)) { try await self.retain() } }
@@ -141,12 +143,17 @@ public final class OutboxRelay: Service {
     }
 
     /// Runs `work` repeatedly; if it fails, it is retried at the next time.
-    private func every(_ interval: Duration, _ work: @Sendable () async throws -> Void) async {
+    /// - Parameter isSearch: Whether it takes long if much is stored, and then runs less often.
+    private func every(
+        _ interval: Duration, isSearch: Bool = false, _ work: @Sendable () async throws -> Void
+    ) async {
         var failures = FailureChanges()
         while !Task.isCancelled {
+            let start = ContinuousClock.now
             await attempt(&failures, work)
+            let wait = isSearch ? pace.wait(after: .now - start) : interval
             // If the task was cancelled, the loop's condition ends the loop.
-            try? await Task.sleep(for: interval)
+            try? await Task.sleep(for: wait)
         }
     }
 
@@ -184,7 +191,7 @@ public final class OutboxRelay: Service {
             {
                 _ = woken([partition])
             } else {
-                await once { try await self.sweepRecent(seconds: 30) }
+                await once { try await self.sweepRecent(.seconds(30)) }
             }
         }
     }
@@ -198,11 +205,11 @@ public final class OutboxRelay: Service {
         }
     }
 
-    /// - Parameter seconds: How old the changes may be, by the beginning of their transactions. Each second reads them all again, so
+    /// - Parameter age: How old the changes may be, by the beginning of their transactions. Each second reads them all again, so
     ///   that it costs in proportion; what a longer transaction has written is found by ``sweep()`` if it wasn't announced.
-    private func sweepRecent(seconds: Int64) async throws {
+    private func sweepRecent(_ age: Duration) async throws {
         if ledShards.isEmpty { return }
-        try wakeAll(await store.client.query(OutboxSQL.recent, [.int(seconds)]))
+        try wakeAll(await store.client.query(OutboxSQL.recent, [.int(age.components.seconds)]))
     }
 
     private func sweep() async throws {

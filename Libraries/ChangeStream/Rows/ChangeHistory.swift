@@ -21,13 +21,25 @@ public struct ChangeHistory: GapSource {
         self.epoch = epoch
     }
 
-    public func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
+    public func heads(
+        unhandledBy consumer: String, changedWithin time: Duration? = nil, after key: PartitionKey?, limit: Int
+    ) async throws -> [PartitionHead] {
+        let partitions =
+            time == nil
+            ? "partita.partitions p"
+            : """
+            (select distinct app, partition from partita.changes where wall_time > now() - $5 * interval '1 second') c
+            join partita.partitions p using (app, partition)
+            """
         let rows = try await client.query(
             """
-            select app, partition, epoch, head from partita.partitions
-            where (app, partition) > ($1, $2) order by app, partition limit $3
+            select p.app, p.partition, p.epoch, p.head from \(partitions)
+            left join partita.handled_events h on h.consumer = $4 and h.app = p.app and h.partition = p.partition
+            where (p.app, p.partition) > ($1, $2) and coalesce(h.watermark, 0) < p.head
+            order by p.app, p.partition limit $3
             """,
-            [.text(key?.app ?? ""), .text(key?.partition.text ?? ""), .int(Int64(limit))])
+            [.text(key?.app ?? ""), .text(key?.partition.text ?? ""), .int(Int64(limit)), .text(consumer)]
+                + (time.map { [.double($0 / .seconds(1))] } ?? []))
         let now = WallClock.system.now()
         return try rows.map { row in
             let (app, partition, epoch, number) = try row.decode((String, String, Int32, Int64).self)

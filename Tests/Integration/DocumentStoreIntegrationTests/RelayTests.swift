@@ -266,18 +266,33 @@ struct RelayTests {
 
     @Test func `a consumer finds heads and lost changes in the history`() async throws {
         try await StoreFixture.with { fixture in
-            let history = ChangeHistory(client: fixture.client)
+            try await HandledEvents.migrations.apply(on: fixture.client)
+            let (history, handled) = (ChangeHistory(client: fixture.client), HandledEvents(consumer: "reader"))
             for name in ["1", "2", "3"] {
                 let partition = Partition.conversation(name)
                 try await fixture.grant(in: partition)
                 _ = try await fixture.commit(
                     .of(1, [.insert("a" + name, in: partition), .insert("b" + name, in: partition)], in: partition))
             }
-            let first = try await history.heads(after: nil, limit: 2)
+            let first = try await history.heads(unhandledBy: "reader", after: nil, limit: 2)
             #expect(first.map(\.partition) == [.conversation("1"), .conversation("2")])
             let key = PartitionKey(app: StoreFixture.app, partition: .conversation("2"))
-            let rest = try await history.heads(after: key, limit: 10)
+            let rest = try await history.heads(unhandledBy: "reader", after: key, limit: 10)
             #expect(rest.map(\.partition) == [.conversation("3")])
+            // What it has handled is left out; a part is not enough.
+            try await handled.record(
+                [(key, Revision(epoch: 1, number: 1)), (key, Revision(epoch: 1, number: 2))], on: fixture.client)
+            try await handled.record(
+                [(.init(app: key.app, partition: .conversation("1")), Revision(epoch: 1, number: 2))],
+                on: fixture.client)
+            let left = try await history.heads(unhandledBy: "reader", after: nil, limit: 10)
+            #expect(left.map(\.partition) == [.conversation("1"), .conversation("3")])
+            #expect(try await history.heads(unhandledBy: "another", after: nil, limit: 10).count == 3)
+            let lately = try await history.heads(
+                unhandledBy: "reader", changedWithin: .seconds(90), after: nil, limit: 10)
+            #expect(lately.map(\.partition) == left.map(\.partition))
+            let latest = try await history.heads(unhandledBy: "reader", changedWithin: .zero, after: nil, limit: 10)
+            #expect(latest.isEmpty)
             let lost = try await history.changes(key, after: 1, limit: 10)
             #expect(lost.map(\.documentKey) == ["b2"])
         }

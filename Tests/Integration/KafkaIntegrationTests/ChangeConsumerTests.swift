@@ -25,7 +25,9 @@ final class MemoryGapSource: GapSource {
         self.lost = lost
     }
 
-    func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
+    func heads(
+        unhandledBy _: String, changedWithin _: Duration?, after key: PartitionKey?, limit: Int
+    ) async throws -> [PartitionHead] {
         guard hasHeads else { return [] }
         return Dictionary(grouping: rows) { PartitionKey(app: $0.app, partition: $0.partition) }
             .filter { entry in key.map { $0 < entry.key } ?? true }

@@ -53,14 +53,13 @@ struct HandledChanges: Sendable {
         var left: [PartitionKey: Int64] = [:]
         var last: PartitionKey?
         while true {
-            let heads = try await history.heads(after: last, limit: Self.page).map { head in
-                (key: PartitionKey(app: head.app, partition: head.partition), number: head.head.number)
+            let heads = try await history.heads(unhandledBy: consumer, after: last, limit: Self.page)
+            for head in heads {
+                let key = PartitionKey(app: head.app, partition: head.partition)
+                left[key] = head.head.number
+                last = key
             }
-            left.merge(
-                try await unhandled(Dictionary(heads.map { ($0.key, $0.number) }, uniquingKeysWith: { $1 })),
-                uniquingKeysWith: { $1 })
             guard heads.count == Self.page else { return left }
-            last = heads.last?.key
         }
     }
 
