@@ -19,5 +19,7 @@ enum Registry {
         documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsReadAll,
         documentsGroup,
         documentsExternalUpdate, documentsImportDump,
+        // What it inserts stays.
+        idlePartitions,
     ]
 }

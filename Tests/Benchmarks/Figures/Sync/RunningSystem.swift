@@ -19,6 +19,8 @@ struct RunningSystem: Sendable {
 
     /// The data directory, by which the tool finds the system.
     let directory: String
+    /// The process whose children the services are.
+    let process: Int32
     let gatewayPort: Int
     /// The port of the trigger workers.
     var functionsPort: Int { gatewayPort + 1 }
@@ -74,7 +76,8 @@ struct RunningSystem: Sendable {
         let authURL = "http://127.0.0.1:\(port)"
         let email = try await register(1, authURL)[0]
         let (token, user) = try await signIn(email, authURL)
-        return RunningSystem(directory: directory, gatewayPort: port + 2, authURL: authURL, token: token, user: user)
+        return RunningSystem(
+            directory: directory, process: up.pid, gatewayPort: port + 2, authURL: authURL, token: token, user: user)
     }
 
     // MARK: Users
