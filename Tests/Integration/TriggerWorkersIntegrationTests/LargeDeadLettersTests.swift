@@ -38,7 +38,11 @@ struct LargeDeadLettersTests {
         let loud = try #require(letters.first { $0.event["documentKey"] == ["_id": 2] })
         #expect(loud.error.message.hasPrefix("no photos!"))
 
+        // Meanwhile there is a version without the trigger: the next one begins after these events.
         app.functions["tell"] = Self.source(isMended: true)
+        let trigger = app.triggers.removeValue(forKey: "Message")
+        try await fixture.deploy(app)
+        app.triggers["Message"] = trigger
         try await fixture.deploy(app)
         let deployments = AppDeployments(
             client: fixture.postgres, registry: fixture.registry, loop: LoopGroup(1).next(), operator: "tests"

@@ -112,20 +112,29 @@ struct DatabaseTriggersHandler: ChangeHandler {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             try await flips.write(forDocumentOf: change)
             for trigger in app.definition.triggers {
-                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change),
-                    change.wallTime >= app.beginning(of: trigger.name)
+                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
                 else { continue }
                 do throws(QueryError) {
                     guard let argument = try condition.argument(for: change) else { continue }
                     runs.append((trigger, app, TriggerEvent(change, argument: argument)))
                 } catch {
+                    if change.wallTime < app.beginning(of: trigger.name) { continue }
                     // It would fail on every attempt.
                     let event = TriggerEvent(change, argument: change.encoded())
                     try await runner.refuse(trigger, of: app, on: event, because: error)
                 }
             }
         }
-        return runs
+        return try await withoutEarlyOnes(runs)
+    }
+
+    /// The runs without those for events from before the trigger's deployment, unless an operator wants them.
+    private func withoutEarlyOnes(_ runs: [Run]) async throws -> [Run] {
+        func isEarly(_ run: Run) -> Bool { run.event.time < run.app.beginning(of: run.trigger.name) }
+        let early = runs.filter(isEarly)
+        if early.isEmpty { return runs }
+        var areReplayed = try await runner.areReplayed(early)[...]
+        return runs.filter { !isEarly($0) || areReplayed.popFirst() == true }
     }
 
     private func isMissed(_ run: Run) async throws -> Bool {

@@ -58,6 +58,18 @@ struct RunRecords: Sendable {
         return try rows.decode((String, String).self).map { Run(app: app, trigger: $0.0, event: $0.1) }
     }
 
+    /// Which of these runs an operator has asked for again (`partita triggers --replay`), in their order.
+    func areReplayed(_ runs: [Run]) async throws -> [Bool] {
+        try await client.query(
+            """
+            select exists (
+                select from partita.trigger_failures f
+                where f.app = r.app and f.trigger = r.trigger and f.event_id = r.event and f.replay_begun_at is not null)
+            from unnest($1::text[], $2::text[], $3::text[]) with ordinality r(app, trigger, event, place) order by r.place
+            """, Self.parameters(runs)
+        ).decode(Bool.self)
+    }
+
     /// Marks the event as handled, and deletes what was recorded.
     func end(_ run: Run) async throws { try await ends.answer(to: run) }
 

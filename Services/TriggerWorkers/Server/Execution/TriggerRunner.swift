@@ -66,6 +66,13 @@ struct TriggerRunner: Sendable {
         try await records.entries(of: runs.map { Self.record($0.trigger, $0.app, $0.event) })
     }
 
+    /// Which of these events an operator has published again after the trigger had failed on them.
+    func areReplayed(
+        _ runs: [(trigger: TriggerDefinition, app: DeployedApp, event: TriggerEvent)]
+    ) async throws -> [Bool] {
+        try await records.areReplayed(runs.map { Self.record($0.trigger, $0.app, $0.event) })
+    }
+
     /// The events for which runs of some triggers of an app have begun, by another worker for instance, and haven't ended.
     func begun(of triggers: [String], app: String) async throws -> [RunRecords.Run] {
         try await records.begun(of: triggers, app: app)
