@@ -55,11 +55,14 @@ extension AppDeployments {
     /// marked as replayed only when the broker has the event: if anything fails before, it can be replayed again. Whoever replays it at
     /// the same time publishes the event, too, which then is run once.
     ///
-    /// - Parameter recording: writes a record of the act before it has an effect.
+    /// - Parameters:
+    ///   - anew: Whether the run forgets what it has read and written, instead of going on after it: what it has read may be why it failed.
+    ///     What it has written, it writes again.
+    ///   - recording: writes a record of the act before it has an effect.
     /// - Throws: `DeploymentError`: `appUnknown`, `deadLetterUnknown`, `deadLetterKind`; `triggerUnknown` and `triggerState` when the
     ///   trigger wouldn't run.
     public func replayDeadLetter(
-        _ number: Int64, of app: String,
+        _ number: Int64, of app: String, anew: Bool = false,
         recording: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
     ) async throws {
         let row = try await row(of: number, app: app)
@@ -84,6 +87,7 @@ extension AppDeployments {
                 try await transaction.execute(
                     "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
                     [.text("\(row.app)/\(row.trigger)/\(row.event)")])
+                if anew { try await forgetRun(row, number, in: transaction) }
             }
             try await recording(transaction)
         }
@@ -94,6 +98,20 @@ extension AppDeployments {
         }
         try await client.execute(
             "update partita.trigger_failures set replayed_at = now() where id = $1", [.int(number)])
+    }
+
+    /// Has the run for a dead letter begin anew: what it has read and written is forgotten, and its next attempt makes other ids.
+    private func forgetRun(
+        _ row: FailureRow, _ number: Int64, in transaction: PostgresTransaction
+    ) async throws {
+        let run = [PostgresValue.text(row.app), .text(row.trigger), .text(row.event)]
+        try await transaction.execute(
+            "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3", run)
+        try await transaction.execute(
+            """
+            insert into partita.trigger_journal (app, trigger, event, ordinal, digest, result)
+            values ($1, $2, $3, -1, 'anew', $4)
+            """, run + [.text("\(number)")])
     }
 
     /// The size from which on a change may be too large for a message, in bytes.

@@ -12,6 +12,8 @@ enum TriggersCommand {
             .init("failures", "list the dead letters"),
             .init("failure", value: "NUMBER", "show a dead letter with the event that the trigger received"),
             .init("replay", value: "NUMBER", "run the trigger again for a dead letter"),
+            .init(
+                "anew", "with --replay: run from the beginning, also what it has written, instead of going on after it"),
             .init("discard", value: "NUMBER", "delete a dead letter"),
             Output.option,
         ] + AdminSession.options
@@ -23,12 +25,18 @@ enum TriggersCommand {
         guard given.count + (arguments.has("failures") ? 1 : 0) <= 1 else {
             throw UsageError("only one of --failures, --failure, --replay and --discard can be given")
         }
+        guard !arguments.has("anew") || arguments.has("replay") else {
+            throw UsageError("--anew belongs to --replay")
+        }
         let number = try given.first.map { try arguments.int($0.option, in: 1...Int.max) ?? 0 } ?? 0
         try await AdminSession.run(arguments) { session in
             let app = try await session.app(arguments.app)
             let isJSON = arguments.has("json")
             if let action = given.first?.action {
-                let answer = try await session.document(AdminCall(action, ["app": app, "number": "\(number)"]))
+                let answer = try await session.document(
+                    AdminCall(
+                        action, ["app": app, "number": "\(number)"],
+                        query: arguments.has("anew") ? ["anew": "true"] : [:]))
                 tell(action, number, answer)
             } else if arguments.has("failures") {
                 try await listFailures(of: app, session, isJSON: isJSON)
@@ -51,7 +59,8 @@ enum TriggersCommand {
             Output.row(trigger, isJSON: isJSON, parts.compactMap(\.self).joined(separator: "  "))
         }
         if let waiting = list["waitingChanges"]?.int64Value, waiting > 0 {
-            Progress.line("\(waiting) changes of documents wait for the workers, which look which triggers they concern")
+            Progress.line(
+                "\(waiting) changes of documents wait for the workers, which look which triggers they concern")
         }
     }
 

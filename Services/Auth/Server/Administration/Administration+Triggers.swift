@@ -40,7 +40,8 @@ extension Administration {
         }
         switch call.action {
         case .replayDeadLetter:
-            try await deployments.replayDeadLetter(number, of: call.app, recording: recording)
+            try await deployments.replayDeadLetter(
+                number, of: call.app, anew: try call.flag("anew"), recording: recording)
         case .discardDeadLetter:
             try await deployments.discardDeadLetter(number, of: call.app, recording: recording)
         default: return AdminAnswer(try await deployments.deadLetter(number, of: call.app))

@@ -21,6 +21,10 @@ struct RunRecords: Sendable {
 
     /// A recorded document call of a run.
     struct Entry: Sendable {
+        /// The place of an entry that is no call: an operator has the run begin anew (`partita triggers --replay --anew`), and its result tells
+        /// this beginning from others. `AppDeployments.replayDeadLetter` writes it.
+        static let beginning: Int64 = -1
+
         let ordinal: Int64
         let digest: String
         let result: String

@@ -174,8 +174,11 @@ struct TriggerRunner: Sendable {
         _ record: RunRecords.Run, after entries: [RunRecords.Entry], _ trigger: TriggerDefinition, of app: DeployedApp,
         on event: TriggerEvent, in turn: OrderedTurn?, needsOwnHost: Bool
     ) async throws {
+        // One that begins anew makes other ids than before, when it may have inserted documents with them.
+        let beginning = entries.first { $0.ordinal == RunRecords.Entry.beginning }?.result ?? ""
         let journal = try RunJournal(
-            record, chain: event.chain(of: trigger), entries: entries, records: records, turn: turn)
+            record, chain: event.chain(of: trigger),
+            entries: entries.filter { $0.ordinal != RunRecords.Entry.beginning }, records: records, turn: turn)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
@@ -188,7 +191,7 @@ struct TriggerRunner: Sendable {
             arguments: [.document(event.argument)],
             context: FunctionContext(app: definition, isSystem: true).document, needsOwnHost: needsOwnHost,
             // Another one for each trigger: two that make an ObjectId for one event make two.
-            seed: Int64(bitPattern: Fingerprint(record.id.utf8).value), now: event.time,
+            seed: Int64(bitPattern: Fingerprint((record.id + beginning).utf8).value), now: event.time,
             perform: { effect in
                 if let answer = journal.answer(to: effect) { return answer }
                 if RandomKey.isAsked(by: effect) {
