@@ -396,6 +396,7 @@ let testTargets: [Target] = [
         "Integration", "AppsIntegrationTests",
         [
             "AppDefinition", "AppDeployment", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream",
             "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
     tests(

@@ -119,7 +119,8 @@ extension AppDeployments {
         let impact = try await impact(of: definition, after: former?.definition)
         return Outcome(
             app: try await registry.load(definition.id), definition: definition, isNew: false,
-            warnings: inspection.problems.map(\.description), report: [], serviceCount: 0, impact: impact,
+            warnings: inspection.problems.map(\.description) + (try await endings(with: definition)), report: [],
+            serviceCount: 0, impact: impact,
             refusal: impact.refusal(options))
     }
 
@@ -141,6 +142,7 @@ extension AppDeployments {
         let record = DeploymentRecord(
             message: options.message.map { String($0.prefix(Self.messageLimit)) }, by: by, restores: number,
             movesDocuments: movesDocuments)
+        let endings = try await endings(with: definition)
         let result: (app: DeployedApp, isNew: Bool)
         do {
             try await present.stageIndexes(indexes.wanted, without: indexes.gone, of: id, failed: indexes.failure)
@@ -154,7 +156,7 @@ extension AppDeployments {
             try? await present.clearIndexes(of: id)  // otherwise the next deployment does it
             throw error
         }
-        var warnings = inspection.problems.map(\.description)
+        var warnings = inspection.problems.map(\.description) + endings
         if let warning = await announce(id, result.app) { warnings.append(warning) }
         let late = try await waitForServices(id, version: result.app.version, limit: options.serviceLimit)
         for instance in late {
@@ -177,6 +179,22 @@ extension AppDeployments {
                 hostingPlace: hosting.map { "at \($0.origin(of: id))" } ?? "not served before hosting.url is set"
             ).lines,
             serviceCount: serviceCount, impact: impact)
+    }
+
+    /// A warning of events that wait for triggers which the present version has, and which a new one hasn't for the same events: they won't run.
+    private func endings(with definition: AppDefinition) async throws -> [String] {
+        guard let present = try await registry.load(definition.id)?.definition else { return [] }
+        let ending = present.triggers.filter { trigger in
+            guard !trigger.isDisabled, case .database = trigger.event else { return false }
+            let next = definition.trigger(trigger.name)
+            return next.map { $0.isDisabled || !$0.hasSameEvents(as: trigger) } ?? true
+        }
+        if ending.isEmpty { return [] }
+        let waiting = try await changesBeforeTriggers(of: definition.id)
+        if waiting == 0 { return [] }
+        return [
+            "warning: \(waiting) changes of documents wait for the triggers of \(definition.id): this version has no \(ending.map(\.name).joined(separator: ", ")) for the same events, so that these don't run for those among them; to have them run, deploy when `partita triggers` names no waiting changes"
+        ]
     }
 
     /// Hosts have no case, and no two apps share one.

@@ -1,6 +1,7 @@
 import AppDefinition
 import AppDeployment
 import DocumentModel
+import EventStream
 import Foundation
 import Postgres
 import SyncEngine
@@ -85,6 +86,42 @@ struct DeployedTriggersTests {
             // One that was deployed before the beginning was recorded.
             try await world.client.execute("update partita.app_versions set trigger_beginnings = '{}'")
             #expect(try await deploy("D", 2) == .min)
+        }
+    }
+
+    @Test func `a version that ends a trigger for which changes wait warns of that`() async throws {
+        try await DeploymentWorld.with { world in
+            try await HandledEvents.migrations.apply(on: world.client)
+            func warnings(_ name: String, on collection: String, isDisabled: Bool = false) async throws -> [String] {
+                let files = DeploymentWorld.files(more: [
+                    "functions/config.json": #"[{"name": "f"}]"#, "functions/f.js": "exports = () => 1;",
+                    "triggers/t.json": Self.trigger(on: collection, isDisabled: isDisabled)
+                        .replacing(#""name": "t""#, with: #""name": "\#(name)""#),
+                ])
+                var dry = AppDeployments.Options()
+                dry.isDryRun = true
+                let tried = try await world.deployments.deploy(files, dry).warnings.filter { $0.contains("wait for") }
+                let deployed = try await world.deployments.deploy(files).warnings.filter { $0.contains("wait for") }
+                #expect(tried == deployed)
+                return deployed
+            }
+            #expect(try await warnings("t", on: "C").isEmpty)
+            #expect(try await warnings("u", on: "C").isEmpty)
+            try await world.client.execute(
+                "insert into partita.partitions (app, partition, epoch, head) values ('life', 's:p', 1, 7)")
+            try await HandledEvents(consumer: "trigger-workers").record(
+                [1, 2, 4].map {
+                    (.init(app: "life", partition: Partition(text: "s:p")), Revision(epoch: 1, number: $0))
+                },
+                on: world.client)
+            #expect(try await world.deployments.changesBeforeTriggers(of: "life") == 4)
+            let renamed = try await warnings("t", on: "C")
+            #expect(renamed.count == 1 && renamed.first?.contains("4 changes") == true, "\(renamed)")
+            #expect(renamed.first?.contains("this version has no u ") == true, "\(renamed)")
+            #expect(try await warnings("t", on: "D").count == 1)
+            #expect(try await warnings("t", on: "D").isEmpty)
+            #expect(try await warnings("t", on: "D", isDisabled: true).count == 1)
+            #expect(try await warnings("t", on: "D").isEmpty)
         }
     }
 
