@@ -60,7 +60,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
         // All of them are of one lane.
         guard let first = events.first, let document = first.payload.document,
             order(in: document.namespace, app: first.payload.app) != .document
-        else { return try await run(events) }
+        else { return try await runInLanes(events) }
         try await turns.take(
             lane(of: first), settle: { try await endBegun(in: document.namespace, of: first.payload.app, $0) }
         ) {
@@ -84,6 +84,23 @@ struct DatabaseTriggersHandler: ChangeHandler {
             try await end([(trigger, app, TriggerEvent(change, argument: argument))], in: turn)
         }
     }
+
+    /// The events of each document in order, and those of different documents at the same time: they may have come into one lane under a former
+    /// version of the app, in which a trigger was ordered.
+    private func runInLanes(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        var lanes: [ExactText: [ReceivedEvent<DocumentChangesEvent>]] = [:]
+        for event in events { lanes[lane(of: event), default: []].append(event) }
+        if lanes.count <= 1 { return try await run(events) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, events) in lanes.values.enumerated() {
+                if number >= Self.lanesAtATime { try await group.next() }
+                group.addTask { try await run(events) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static let lanesAtATime = 16
 
     private func run(_ events: [ReceivedEvent<DocumentChangesEvent>], in turn: OrderedTurn? = nil) async throws {
         try await end(try await runs(for: events), in: turn)
