@@ -24,12 +24,14 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "\(status) \(code): \(message)" }
 
-    /// The answer.
+    /// The answer. One that the service is unavailable says when to try again, in a second unless `headers` say another time (RFC 9110, section
+    /// 10.2.3).
     public var response: HTTPResponse {
         let link = link.map { ",\"link\":\(JSONText.quoted($0))" } ?? ""
         var response = HTTPResponse.json(
             "{\"error\":\(JSONText.quoted(message)),\"error_code\":\(JSONText.quoted(code))\(link)}", status: status)
         for (name, value) in headers { response.headers.add(name, value) }
+        if status == 503, headers["retry-after"] == nil { response.headers.add("Retry-After", "1") }
         return response
     }
 }
@@ -66,8 +68,7 @@ extension HTTPError {
                 headers: ["Retry-After": "1"])
         case .full:
             HTTPError(
-                503, code: "ServiceUnavailable", "the server receives too much data at the moment; try again later",
-                headers: ["Retry-After": "1"])
+                503, code: "ServiceUnavailable", "the server receives too much data at the moment; try again later")
         }
     }
 

@@ -9,7 +9,7 @@ extension HTTPError {
     public init(_ failure: FunctionFailure, link: String? = nil) {
         // Not the function's fault; it may be called again.
         if failure.code == .hostLost {
-            self.init(503, code: failure.code.rawValue, failure.message, headers: ["Retry-After": "1"])
+            self.init(503, code: failure.code.rawValue, failure.message)
         } else {
             self.init(400, code: failure.code.rawValue, failure.message)
         }

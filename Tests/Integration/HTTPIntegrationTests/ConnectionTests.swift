@@ -129,12 +129,21 @@ private struct Conflict: HTTPErrorConvertible {
                 router.get("/conflict") { _ in throw Conflict() }
                 router.get("/unexpected") { _ in throw Unexpected() }
                 router.get("/impossible") { _ in HTTPResponse(status: 7) }
+                router.get("/away") { _ in throw HTTPError(503, code: "ServiceUnavailable", "away") }
+                router.get("/long-away") { _ in
+                    throw HTTPError(503, code: "ServiceUnavailable", "away", headers: ["Retry-After": "9"])
+                }
                 router.get("/injected") { _ in HTTPResponse(headers: ["X-Bad": "a\r\nX-Worse: b", "X-Good": "1"]) }
             }
         ) { server in
             let conflict = try await request(server.port, "GET /conflict")
             #expect(conflict.status == 409)
             #expect(conflict.text == #"{"error":"taken","error_code":"Conflict"}"#)
+            #expect(conflict.headers["retry-after"] == nil)
+            for (path, seconds) in [("away", "1"), ("long-away", "9")] {
+                let away = try await request(server.port, "GET /\(path)")
+                #expect(away.status == 503 && away.headers["retry-after"] == seconds)
+            }
             let unexpected = try await request(server.port, "GET /unexpected")
             #expect(unexpected.status == 500)
             #expect(unexpected.text == #"{"error":"internal server error","error_code":"InternalServerError"}"#)

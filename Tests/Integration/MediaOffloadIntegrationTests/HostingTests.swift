@@ -264,7 +264,7 @@ extension MediaOffloadTests {
                 let refusal = await #expect(throws: HTTPError.self) {
                     try await contents.content(otherKey, size: other.size)
                 }
-                #expect(refusal?.status == 503 && refusal?.headers["Retry-After"] == "1")
+                #expect(refusal?.status == 503 && refusal?.response.headers["Retry-After"] == "1")
                 return content.bytes.count
             }
             #expect(try await load("a.bin") == 400_000)

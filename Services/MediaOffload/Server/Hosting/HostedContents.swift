@@ -105,8 +105,7 @@ final class HostedContents: Sendable {
         dropped.removeAll()
         guard budget.take(size, of: sender) != nil else { return }
         throw HTTPError(
-            503, code: "ServiceUnavailable", "too many hosted files are being sent at the moment; try again later",
-            headers: ["Retry-After": "1"])
+            503, code: "ServiceUnavailable", "too many hosted files are being sent at the moment; try again later")
     }
 
     /// Drops what was used longest ago.

@@ -19,8 +19,7 @@ struct HostingRoute: Sendable {
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         do { return try await open(request) } catch  where TransientErrors.contains(error) {
-            throw HTTPError(
-                503, code: "ServiceUnavailable", "the database can't be reached", headers: ["Retry-After": "1"])
+            throw HTTPError(503, code: "ServiceUnavailable", "the database can't be reached")
         }
     }
 
