@@ -146,6 +146,34 @@ import WebSocket
         }
     }
 
+    @Test(arguments: [
+        ("GET /app/a/endpoint/x", 1), ("PUT /api/client/v2.0/app/a/service/s/incoming_webhook/x", 1),
+        ("GET /api/client/v2.0/auth/profile", 2),
+    ])
+    func `a call that runs a function isn't given to another instance when its instance ends`(
+        line: String, count: Int
+    ) async throws {
+        // All instances, each of which ends when it has read a request.
+        let instances = try ScriptedServer(isEverywhere: true)
+        let reached = Box(0)
+        try await withNames(["127.0.0.2", "127.0.0.3"]) { names in
+            try await RolledOutProxy.with(servicePort: instances.port, names: names) { proxy in
+                let running = Task {
+                    while true {
+                        try await instances.answer { _ in
+                            reached.update { $0 += 1 }
+                            return []
+                        }
+                    }
+                }
+                let answer = try await request(proxy.port, line, headers: [Self.origin])
+                #expect(answer.status == 503 && reached.value == count)
+                instances.close()
+                _ = await running.result
+            }
+        }
+    }
+
     @Test(arguments: RolledOutProxy.services)
     func `it is ready when every service is`(_ service: String) async throws {
         let port = try LocalPort.free()

@@ -8,11 +8,12 @@ final class ScriptedServer: Sendable {
     let port: Int
     private let thread = ScriptThread()
 
-    init() throws {
+    /// - Parameter isEverywhere: Whether it listens at all addresses, so that it stands for several servers.
+    init(isEverywhere: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = UInt32(isEverywhere ? 0 : 0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let descriptor = descriptor
         let status = withUnsafeMutablePointer(to: &address) { address in
@@ -29,7 +30,7 @@ final class ScriptedServer: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// Accepts one client and answers its head; the connection ends when the client ends it.
+    /// Accepts one client and answers its head; the connection ends when the client ends it, or at once if the answer is empty.
     func answer(_ make: @escaping @Sendable (_ accept: String) -> [UInt8]) async throws {
         try await thread.serve(descriptor, make)
     }
@@ -57,6 +58,7 @@ private actor ScriptThread {
         let key = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key: ") }?.dropFirst(
             19)
         let answer = make(WebSocketHandshake.accept(for: String(key ?? "")))
+        if answer.isEmpty { return }
         _ = Glibc.send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
         while recv(client, &piece, piece.count, 0) > 0 {}
     }
