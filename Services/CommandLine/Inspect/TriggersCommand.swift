@@ -58,7 +58,7 @@ enum TriggersCommand {
             ]
             Output.row(trigger, isJSON: isJSON, parts.compactMap(\.self).joined(separator: "  "))
         }
-        if let waiting = list["waitingChanges"]?.int64Value, waiting > 0 {
+        if !isJSON, let waiting = list["waitingChanges"]?.int64Value, waiting > 0 {
             Progress.line(
                 "\(waiting) changes of documents wait for the workers, which look which triggers they concern")
         }
