@@ -71,16 +71,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         try result.get()
     }
 
-    /// Compares all heads with what was handled, and handles the missing changes of this member's partitions.
-    /// - Returns: the number of missing changes that were passed to the handler.
-    @discardableResult
-    public func sweep() async throws -> Int { try await sweep(onlyUpTo: nil).repaired }
-
     // MARK: Sweeping
 
     private struct Sweep {
+        /// The heads of the partitions with unhandled changes.
         var heads: [PartitionKey: Int64] = [:]
-        var repaired = 0
         /// How long the search took, without the handling of what it found.
         var duration = Duration.zero
     }
@@ -88,7 +83,6 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     /// Runs until it is cancelled.
     private func sweepRepeatedly() async {
         var last: [PartitionKey: Int64]?
-        // When all partitions are compared again, not only those that changed lately.
         var nextOfAll = ContinuousClock.now
         do {
             try await consumer.waitUntilAssigned()
@@ -98,11 +92,18 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                     last = nil
                     nextOfAll = .now
                 }
-                let isOfAll = ContinuousClock.now >= nextOfAll
                 do {
-                    let sweep = try await sweep(onlyUpTo: last, changedWithin: isOfAll ? nil : pace.lately)
-                    last = sweep.heads
-                    if isOfAll { nextOfAll = .now + pace.wait(after: sweep.duration) }
+                    // Changes since the last sweep may still be in flight on the topic.
+                    let known = last
+                    let lately = try await sweep(changedWithin: pace.lately) { key, head in
+                        known.map { min(head, $0[key] ?? 0) } ?? head
+                    }
+                    last = lately.heads
+                    if ContinuousClock.now >= nextOfAll {
+                        // What hasn't changed lately isn't in flight any more.
+                        let all = try await sweep(changedWithin: nil) { lately.heads[$0] == nil ? $1 : 0 }
+                        nextOfAll = .now + pace.wait(after: all.duration)
+                    }
                 } catch let error where !(error is CancellationError) {
                     logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
                     nextOfAll = .now
@@ -115,9 +116,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         }
     }
 
-    private func sweep(
-        onlyUpTo known: [PartitionKey: Int64]?, changedWithin time: Duration? = nil
-    ) async throws -> Sweep {
+    /// Compares heads with what was handled, and handles the missing changes of this member's partitions.
+    /// - Parameters:
+    ///   - time: Only partitions are compared that changed within this time; `nil` for all.
+    ///   - end: Up to which revision number changes are missing, by partition and head.
+    private func sweep(changedWithin time: Duration?, upTo end: (PartitionKey, Int64) -> Int64) async throws -> Sweep {
         // Changes without effect may have been recorded only in memory until now.
         await recordNow()
         var sweep = Sweep()
@@ -127,14 +130,14 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             let page = try await source.heads(
                 unhandledBy: handled.consumer, changedWithin: time, after: cursor, limit: 1000)
             sweep.duration += .now - start
-            try await repair(page, onlyUpTo: known, &sweep)
+            try await repair(page, upTo: end, &sweep)
             guard let last = page.last, page.count == 1000 else { return sweep }
             cursor = .init(app: last.app, partition: last.partition)
         }
     }
 
     private func repair(
-        _ heads: [PartitionHead], onlyUpTo known: [PartitionKey: Int64]?, _ sweep: inout Sweep
+        _ heads: [PartitionHead], upTo end: (PartitionKey, Int64) -> Int64, _ sweep: inout Sweep
     ) async throws {
         let progress = try await handled.progress(
             heads.map { .init(app: $0.app, partition: $0.partition) }, on: client)
@@ -143,14 +146,12 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             let done = progress[key] ?? .none
             guard done.watermark < head.head.number else { continue }
             sweep.heads[key] = head.head.number
-            // Changes since the last sweep may still be in flight on the topic.
-            let end = known.map { min(head.head.number, $0[key] ?? 0) } ?? head.head.number
+            let end = end(key, head.head.number)
             guard done.watermark < end, !backlog.contains(key),
                 await consumer.owns(key: DocumentChangesEvent.key(app: key.app, partition: key.partition))
             else { continue }
             let (count, _) = try await handleMissing(key, done, end: end, epoch: head.head.epoch)
             guard count > 0 else { continue }
-            sweep.repaired += count
             repaired.increment(by: count)
             logger.notice(
                 "changes that the topic did not deliver are handled",

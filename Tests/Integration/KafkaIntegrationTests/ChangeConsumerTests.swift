@@ -15,6 +15,10 @@ final class MemoryGapSource: GapSource {
     private let rows: [ChangeEvent]
     private let hasHeads: Bool
     private let lost: Set<Revision>
+    /// Whether the rows are committed, all of them long after the beginning of their transaction.
+    let areCommitted = Locked(true)
+    /// How often all heads were compared.
+    let sweeps = Locked(0)
 
     /// - Parameters:
     ///   - hasHeads: whether sweeps find the rows.
@@ -26,9 +30,14 @@ final class MemoryGapSource: GapSource {
     }
 
     func heads(
-        unhandledBy _: String, changedWithin _: Duration?, after key: PartitionKey?, limit: Int
+        unhandledBy _: String, changedWithin time: Duration?, after key: PartitionKey?, limit: Int
     ) async throws -> [PartitionHead] {
-        guard hasHeads else { return [] }
+        if time == nil, key == nil {
+            sweeps.withLock { $0 += 1 }
+            // So that there are searches of what changed lately before the next one of everything.
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        guard hasHeads, time == nil, areCommitted.withLock({ $0 }) else { return [] }
         return Dictionary(grouping: rows) { PartitionKey(app: $0.app, partition: $0.partition) }
             .filter { entry in key.map { $0 < entry.key } ?? true }
             .sorted { $0.key < $1.key }.prefix(limit)
@@ -145,6 +154,33 @@ struct BatchHandler: ChangeHandler {
                 let handled = HandledEvents(consumer: "counting")
                 let key = PartitionKey(app: "a", partition: Partition(text: "s:b"))
                 #expect(try await handled.progress([key], on: client)[key] == .init(watermark: 6, above: []))
+            }
+        }
+    }
+
+    @Test func `old changes that the topic never delivers are found by a later sweep`() async throws {
+        try await withHandledEvents { (client) async throws in
+            try await client.execute("CREATE TABLE effects (revision text)")
+            try await KafkaFixture.with { kafka in
+                let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
+                let source = MemoryGapSource((1...3).map { change("s:a", $0) })
+                source.areCommitted.withLock { $0 = false }
+                let consumer = ChangeConsumer(
+                    pool: pool, name: "counting", kafka: kafka.configuration, postgres: client, source: source,
+                    options: EventConsumerOptions(sessionTimeout: kafka.sessionTimeout),
+                    sweepInterval: .milliseconds(200), handler: CountingHandler(client: client))
+                let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
+                async let running: Void = group.run()
+                // After the first sweep, which is said to handle everything that it finds.
+                try await eventually("a sweep has found nothing", within: patience) {
+                    source.sweeps.withLock { $0 } > 1
+                }
+                source.areCommitted.withLock { $0 = true }
+                try await eventually("they are handled", within: .seconds(20)) {
+                    try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [3]
+                }
+                group.triggerGracefulShutdown()
+                try await running
             }
         }
     }
