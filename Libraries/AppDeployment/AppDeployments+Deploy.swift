@@ -117,9 +117,11 @@ extension AppDeployments {
         let former = try await registry.lastVersion(of: definition.id)
         _ = try DeclaredIndexes(definition, formerly: former?.definition)
         let impact = try await impact(of: definition, after: former?.definition)
+        let present = try await registry.load(definition.id)
+        let endings = try await endings(of: present?.definition, with: definition)
         return Outcome(
-            app: try await registry.load(definition.id), definition: definition, isNew: false,
-            warnings: inspection.problems.map(\.description) + (try await endings(with: definition)), report: [],
+            app: present, definition: definition, isNew: false,
+            warnings: inspection.problems.map(\.description) + endings, report: [],
             serviceCount: 0, impact: impact,
             refusal: impact.refusal(options))
     }
@@ -137,12 +139,13 @@ extension AppDeployments {
         let impact = try await impact(of: definition, after: former)
         try impact.requireAllowed(options)
         // Readers of the present version don't use them, and a table that is made for them has its partition key.
-        let present = store(try await registry.load(id)?.definition ?? definition)
+        let current = try await registry.load(id)?.definition
+        let present = store(current ?? definition)
         let movesDocuments = former.map { !AppStorage($0).hasSamePartitions(as: storage) } ?? true
         let record = DeploymentRecord(
             message: options.message.map { String($0.prefix(Self.messageLimit)) }, by: by, restores: number,
             movesDocuments: movesDocuments)
-        let endings = try await endings(with: definition)
+        let endings = try await endings(of: current, with: definition)
         let result: (app: DeployedApp, isNew: Bool)
         do {
             try await present.stageIndexes(indexes.wanted, without: indexes.gone, of: id, failed: indexes.failure)
@@ -181,19 +184,17 @@ extension AppDeployments {
             serviceCount: serviceCount, impact: impact)
     }
 
-    /// A warning of events that wait for triggers which the present version has, and which a new one hasn't for the same events: they won't run.
-    private func endings(with definition: AppDefinition) async throws -> [String] {
-        guard let present = try await registry.load(definition.id)?.definition else { return [] }
-        let ending = present.triggers.filter { trigger in
+    /// A warning of events that wait for triggers which the present version has and the next one ends: they won't run.
+    private func endings(of present: AppDefinition?, with next: AppDefinition) async throws -> [String] {
+        let ending = (present?.triggers ?? []).filter { trigger in
             guard !trigger.isDisabled, case .database = trigger.event else { return false }
-            let next = definition.trigger(trigger.name)
-            return next.map { $0.isDisabled || !$0.hasSameEvents(as: trigger) } ?? true
+            return next.trigger(trigger.name)?.continues(trigger) != true
         }
         if ending.isEmpty { return [] }
-        let waiting = try await changesBeforeTriggers(of: definition.id)
+        let waiting = try await changesBeforeTriggers(of: next.id)
         if waiting == 0 { return [] }
         return [
-            "warning: \(waiting) changes of documents wait for the triggers of \(definition.id): this version has no \(ending.map(\.name).joined(separator: ", ")) for the same events, so that these don't run for those among them; to have them run, deploy when `partita triggers` names no waiting changes"
+            "warning: \(waiting) changes of documents wait for the triggers of \(next.id): this version has no \(ending.map(\.name).joined(separator: ", ")) for the same events, so that these don't run for those among them; to have them run, deploy when `partita triggers` names no waiting changes"
         ]
     }
 

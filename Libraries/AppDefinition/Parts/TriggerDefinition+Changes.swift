@@ -1,8 +1,15 @@
 public import DocumentModel
 
 extension TriggerDefinition {
+    /// Whether the trigger goes on where it was in a former version of the app: it was enabled there, as it is here, and for the same events.
+    /// - Parameter former: the trigger of the same name there; `nil` if there was none.
+    public func continues(_ former: Self?) -> Bool {
+        guard let former else { return false }
+        return !isDisabled && !former.isDisabled && hasSameEvents(as: former)
+    }
+
     /// Whether another version of the trigger is for events of the same collection or database, or of the same kind.
-    public func hasSameEvents(as other: Self) -> Bool {
+    private func hasSameEvents(as other: Self) -> Bool {
         switch (event, other.event) {
         case (.database(let mine), .database(let others)):
             mine.database.hasSameBytes(as: others.database)
