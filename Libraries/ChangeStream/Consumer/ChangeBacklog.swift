@@ -30,10 +30,12 @@ final class ChangeBacklog: EventBacklog {
         /// Partitions whose first change in this process was checked for a gap before it.
         var checked: Set<Key> = []
 
-        mutating func add(_ key: Key, _ revision: Revision, of collection: ExactText?) {
+        /// - Parameter collection: That of the change, which counts if the partition isn't behind yet.
+        mutating func add(_ key: Key, _ revision: Revision, of collection: @autoclosure () -> ExactText?) {
             if let span = behind[key]?.span {
                 behind[key]?.span = Span(first: min(span.first, revision), last: max(span.last, revision))
             } else {
+                let collection = collection()
                 behind[key] = Deferred(span: Span(first: revision, last: revision), collection: collection)
                 apps[ExactText(key.app), default: Readings()].wait(key, of: collection)
             }

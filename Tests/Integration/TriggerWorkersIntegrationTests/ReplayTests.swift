@@ -45,36 +45,4 @@ struct ReplayTests {
         #expect(try await collection("Audit").countDocuments([:]) == 2)
         #expect(try await deployments.deadLetters(of: app.id, trigger: nil, after: 0, limit: 10).isEmpty)
     }
-
-    @Test func `events that waited in the lane of an ordered trigger run at the same time once it is unordered`()
-        async throws
-    {
-        let fixture = try await TriggersFixture.shared()
-        var app = TriggerApp(
-            functions: [
-                "wait": """
-                exports = async ({ documentKey }) => {
-                    const database = context.services.get("mongodb-atlas").db("Test");
-                    await database.collection("Began").insertOne(documentKey);
-                    await new Promise(done => setTimeout(done, 100));
-                    await database.collection("Ended").insertOne(documentKey);
-                };
-                """
-            ], triggers: ["Message": "wait"])
-        try await fixture.deploy(app)
-        func count(_ collection: String) async throws -> Int {
-            try await fixture.store.collection(collection, database: "Test", app: app.id).countDocuments([:])
-        }
-        _ = try await fixture.store.collection("Message", database: "Test", app: app.id)
-            .insertMany((0..<300).map { ["_id": .int32($0)] })
-        try await eventually("some have run", within: patience) { try await count("Ended") > 5 }
-        app.isUnordered = true
-        try await fixture.deploy(app)
-        try await eventually("several run at the same time", within: patience) {
-            // Those that begin between the two counts aren't counted.
-            let began = try await count("Began")
-            return try await began - count("Ended") > 2
-        }
-        try await eventually("all have run", within: patience) { try await count("Ended") == 300 }
-    }
 }

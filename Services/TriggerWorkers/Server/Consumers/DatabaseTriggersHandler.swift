@@ -57,10 +57,19 @@ struct DatabaseTriggersHandler: ChangeHandler {
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // Events from a sweep are delivered without a call of `concern`.
         try await apps.refresh()
-        // All of them are of one lane.
+        if events.count == 1 { return try await handleLane(events) }
+        // They came into one lane; under the present version of the app, in which no trigger is ordered any more, they may be of several.
+        var lanes: [ExactText: [ReceivedEvent<DocumentChangesEvent>]] = [:]
+        for event in events { lanes[lane(of: event), default: []].append(event) }
+        try await withThrowingDiscardingTaskGroup { group in
+            for events in lanes.values { group.addTask { try await handleLane(events) } }
+        }
+    }
+
+    private func handleLane(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         guard let first = events.first, let document = first.payload.document,
             order(in: document.namespace, app: first.payload.app) != .document
-        else { return try await runInLanes(events) }
+        else { return try await run(events) }
         try await turns.take(
             lane(of: first), settle: { try await endBegun(in: document.namespace, of: first.payload.app, $0) }
         ) {
@@ -85,23 +94,6 @@ struct DatabaseTriggersHandler: ChangeHandler {
         }
     }
 
-    /// The events of each document in order, and those of different documents at the same time: they may have come into one lane under a former
-    /// version of the app, in which a trigger was ordered.
-    private func runInLanes(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
-        var lanes: [ExactText: [ReceivedEvent<DocumentChangesEvent>]] = [:]
-        for event in events { lanes[lane(of: event), default: []].append(event) }
-        if lanes.count <= 1 { return try await run(events) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (number, events) in lanes.values.enumerated() {
-                if number >= Self.lanesAtATime { try await group.next() }
-                group.addTask { try await run(events) }
-            }
-            try await group.waitForAll()
-        }
-    }
-
-    private static let lanesAtATime = 16
-
     private func run(_ events: [ReceivedEvent<DocumentChangesEvent>], in turn: OrderedTurn? = nil) async throws {
         try await end(try await runs(for: events), in: turn)
     }
@@ -124,34 +116,48 @@ struct DatabaseTriggersHandler: ChangeHandler {
 
     /// Which triggers have to run, in order. Writes the presence of users who got a document.
     private func runs(for events: [ReceivedEvent<DocumentChangesEvent>]) async throws -> [Run] {
-        var runs: [Run] = []
+        var wanted: [Wanted] = []
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             try await flips.write(forDocumentOf: change)
             for trigger in app.definition.triggers {
                 guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
                 else { continue }
-                do throws(QueryError) {
-                    guard let argument = try condition.argument(for: change) else { continue }
-                    runs.append((trigger, app, TriggerEvent(change, argument: argument)))
-                } catch {
-                    if change.wallTime < app.beginning(of: trigger.name) { continue }
-                    // It would fail on every attempt.
-                    let event = TriggerEvent(change, argument: change.encoded())
-                    try await runner.refuse(trigger, of: app, on: event, because: error)
-                }
+                wanted.append(Wanted(trigger: trigger, condition: condition, app: app, change: change))
             }
         }
-        return try await withoutEarlyOnes(runs)
+        var runs: [Run] = []
+        for wanted in try await withoutEarlyOnes(wanted) {
+            let (trigger, app, change) = (wanted.trigger, wanted.app, wanted.change)
+            do throws(QueryError) {
+                guard let argument = try wanted.condition.argument(for: change) else { continue }
+                runs.append((trigger, app, TriggerEvent(change, argument: argument)))
+            } catch {
+                // It would fail on every attempt.
+                let event = TriggerEvent(change, argument: change.encoded())
+                try await runner.refuse(trigger, of: app, on: event, because: error)
+            }
+        }
+        return runs
     }
 
-    /// The runs without those for events from before the trigger's deployment, unless an operator wants them.
-    private func withoutEarlyOnes(_ runs: [Run]) async throws -> [Run] {
-        func isEarly(_ run: Run) -> Bool { run.event.time < run.app.beginning(of: run.trigger.name) }
-        let early = runs.filter(isEarly)
-        if early.isEmpty { return runs }
-        var areReplayed = try await runner.areReplayed(early)[...]
-        return runs.filter { !isEarly($0) || areReplayed.popFirst() == true }
+    /// A trigger that is for a change, unless its `match` excludes it.
+    private struct Wanted {
+        let trigger: TriggerDefinition
+        let condition: TriggerDefinition.Database
+        let app: DeployedApp
+        let change: ChangeEvent
+
+        /// Whether the change is from before the trigger's deployment.
+        var isEarly: Bool { change.wallTime < app.beginning(of: trigger.name) }
+    }
+
+    /// Leaves out changes from before a trigger's deployment, unless an operator wants them.
+    private func withoutEarlyOnes(_ wanted: [Wanted]) async throws -> [Wanted] {
+        let early = wanted.filter(\.isEarly)
+        if early.isEmpty { return wanted }
+        var areReplayed = try await runner.areReplayed(early.map { ($0.trigger, $0.app, $0.change.id) })[...]
+        return wanted.filter { !$0.isEarly || areReplayed.popFirst() == true }
     }
 
     private func isMissed(_ run: Run) async throws -> Bool {

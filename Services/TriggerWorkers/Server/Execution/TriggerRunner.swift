@@ -68,9 +68,10 @@ struct TriggerRunner: Sendable {
 
     /// Which of these events an operator has published again after the trigger had failed on them.
     func areReplayed(
-        _ runs: [(trigger: TriggerDefinition, app: DeployedApp, event: TriggerEvent)]
+        _ runs: [(trigger: TriggerDefinition, app: DeployedApp, event: String)]
     ) async throws -> [Bool] {
-        try await records.areReplayed(runs.map { Self.record($0.trigger, $0.app, $0.event) })
+        try await records.areReplayed(
+            runs.map { RunRecords.Run(app: $0.app.id, trigger: $0.trigger.name, event: $0.event) })
     }
 
     /// The events for which runs of some triggers of an app have begun, by another worker for instance, and haven't ended.
