@@ -33,7 +33,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     /// Creates the consumer without connecting to the broker; ``run()`` starts it.
     /// - Parameters:
     ///   - name: the consumer's name in its group and in `HandledEvents`; it must not change between releases.
-    ///   - sweepInterval: how often heads are compared (``SweepPace``).
+    ///   - sweepInterval: how often the heads of partitions that changed lately are compared; those of all partitions are compared as
+    ///     often, or less often if that takes long.
     public init(
         pool: String, name: String, kafka: KafkaConfiguration, postgres: PostgresClient, source: any GapSource,
         options: EventConsumerOptions = EventConsumerOptions(), sweepInterval: Duration = .seconds(30),
