@@ -1,12 +1,33 @@
 import EventLoop
 import Foundation
+import Glibc
 
 /// TCP ports of this machine.
 public enum LocalPort {
     /// The ports that were already returned in this process, so that concurrent callers don't get the same ones.
     private static let given = Locked<Set<Int>>([])
 
-    /// The first of `count` consecutive ports on which no server listens; for tests and for defaults.
+    /// A file whose byte at a port's number is locked by the process that was given the port; -1 if it can't be opened, and processes then
+    /// don't see what others were given. It stays open, since the locks end when the process closes it.
+    private static let claims: Int32 = {
+        let directory = FileManager.default.temporaryDirectory.path
+        return open("\(directory)/partita-ports-\(getuid())", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    }()
+
+    /// Reserves ports among the processes of this user until this one ends (fcntl(2), advisory record locks).
+    /// - Returns: whether no other process has any of them.
+    private static func claim(_ ports: Range<Int>) -> Bool {
+        if claims < 0 { return true }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = ports.lowerBound
+        lock.l_len = ports.count
+        return fcntl(claims, F_SETLK, &lock) == 0
+    }
+
+    /// The first of `count` consecutive ports on which no server listens, and which no other process of this user was given; for tests and
+    /// for defaults.
     ///
     /// They are outside of the range from which the kernel assigns ports to outgoing connections. If an outgoing connection got the
     /// port of a killed server, even that of a client that probes for it, the server couldn't be restarted.
@@ -18,7 +39,7 @@ public enum LocalPort {
             let wanted = ports..<ports + count
             guard wanted.allSatisfy(TCPProbe.canBind) else { continue }
             let isOurs = given.withLock { given in
-                guard given.isDisjoint(with: wanted) else { return false }
+                guard given.isDisjoint(with: wanted), claim(wanted) else { return false }
                 given.formUnion(wanted)
                 return true
             }

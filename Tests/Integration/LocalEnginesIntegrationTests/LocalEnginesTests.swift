@@ -109,6 +109,24 @@ struct LocalEnginesTests {
         }
     }
 
+    @Test func `ports of one process aren't given to another one`() async throws {
+        let port = try LocalPort.free(15)
+        let other = """
+            import fcntl, os, sys
+            claims = open(sys.argv[1], "r+")
+            for port in map(int, sys.argv[2:]):
+                try:
+                    fcntl.lockf(claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+                    print("free")
+                except BlockingIOError:
+                    print("taken")
+            """
+        let file = FileManager.default.temporaryDirectory.path + "/partita-ports-\(getuid())"
+        let run = try await CapturedRun.run(
+            "python3", ["-c", other, file, "\(port)", "\(port + 14)", "1"])
+        #expect(run.output == "taken\ntaken\nfree\n")
+    }
+
     @Test func `a Kafka cluster's id is never taken for an option`() {
         for _ in 0..<1000 { #expect(KafkaEngine.clusterID().first?.isLetter == true) }
     }
