@@ -47,9 +47,10 @@ install_packages() {
     fi
     say "Installing with apt-get: ${missing[*]}"
     log=$(mktemp)
-    if ! { "${sudo[@]}" apt-get update -qq &&
+    # One at a time: `apt-get update` doesn't wait for another one.
+    if ! { flock 9 && "${sudo[@]}" apt-get update -qq &&
         "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-            -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1; then
+            -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1 9>"${TMPDIR:-/tmp}/partita-packages-$(id -u).lock"; then
         tail -20 "$log" >&2
         fail "apt-get failed (its last lines are above); by hand: apt-get install --no-install-recommends ${missing[*]}"
     fi
