@@ -31,7 +31,8 @@ final class SessionHall: Sendable {
         // The window, and the documents of all reads that were in flight when it was exceeded.
         configuration.maxQueuedBytes =
             context.downloads.window + ChunkReads.limit * (DocumentStore.maximumDocumentBytes + (2 << 20))
-        configuration.pingInterval = presenceTTL / 3
+        // A proxy ends connections on which it sees nothing for a while.
+        configuration.pingInterval = min(presenceTTL / 3, .seconds(30))
         configuration.quietTimeout = presenceTTL / 3
         configuration.pongTimeout = max(context.limits.idleTimeout, presenceTTL)
         self.configuration = configuration
