@@ -130,6 +130,12 @@ public enum EngineSettings {
         "presence.ttl", default: .seconds(30), range: .milliseconds(500)...(.seconds(3600)),
         "How long a device counts as online after its last sign of life; same in gateways and trigger workers.")
 
+    /// For a service that gives clients addresses of the system.
+    public static let publicURL = ConfigurationKey<String>.url(
+        "public.url", schemes: ["http", "https"],
+        "The base URL of HTTP that clients are given; by default the request's own."
+    ).optional
+
     static let hostingURL = ConfigurationKey<String>.url(
         "hosting.url", schemes: ["http", "https"],
         "Where apps' hosted files are served: `https://apps.example.com` serves those of the app shop at https://shop.apps.example.com. Without it they aren't."

@@ -5,10 +5,6 @@ import ServiceEngines
 public enum AuthKeys {
     static let redisPrefix = ConfigurationKey<String>.string(
         "auth.redisPrefix", default: "partita:auth:", "What auth's keys in Redis begin with.")
-    static let publicURL = ConfigurationKey<String>.url(
-        "public.url", schemes: ["http", "https"],
-        "The base URL of HTTP that clients are given; by default the request's own."
-    ).optional
     static let syncURL = ConfigurationKey<String>.url(
         "sync.url", schemes: ["ws", "wss"], "The base URL of sync that clients are given; by default that for HTTP."
     ).optional
@@ -106,7 +102,7 @@ public enum AuthKeys {
 
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [
-        redisPrefix.description, publicURL.description, syncURL.description,
+        redisPrefix.description, EngineSettings.publicURL.description, syncURL.description,
         adminToken.description, adminAPI.description, auditRetention.description, accessTokenLifetime.description,
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
         smtpURL.description,

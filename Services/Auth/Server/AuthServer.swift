@@ -43,7 +43,7 @@ public enum AuthServer {
                 key: "encryption.keys",
                 "must be set, since signing keys are stored encrypted (`openssl rand -hex 32` makes one)")
         }
-        if let url = configuration[AuthKeys.publicURL], let host = URLComponents(string: url)?.host,
+        if let url = configuration[EngineSettings.publicURL], let host = URLComponents(string: url)?.host,
             engines.hosting?.contains(host: host) == true
         {
             throw ConfigurationError(
@@ -119,7 +119,7 @@ public enum AuthServer {
             functions: functions, metrics: metrics, logger: logger)
         let users = Users(accounts: accounts, ends: ends)
         let support = RouteSupport(apps: engines.apps, hosting: engines.hosting, keys: keys, clock: clock)
-        let address = PublicAddress(url: configuration[AuthKeys.publicURL])
+        let address = PublicAddress(configuration)
         AuthRoutes(
             keys: keys,
             account: AccountRoutes(

@@ -179,12 +179,14 @@ actor LocalSystem {
     /// The settings that are specific to a system on one machine.
     private var settings: [String: String] {
         var settings = [
-            "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_TRUSTED_PROXIES": proxy == nil ? "" : "loopback,1",
+            "PARTITA_HTTP_TRUSTED_PROXIES": proxy == nil ? "" : "loopback,1",
             "PARTITA_SYNC_URL": publicURL(of: "sync-gateway").replacing("http://", with: "ws://"),
             "PARTITA_MEDIA_PUBLIC_URL": publicURL(of: "media-offload"),
             "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,
             "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
         ]
+        // Without a proxy each service has its own, at which its clients call it.
+        if proxy != nil { settings["PARTITA_PUBLIC_URL"] = publicURL }
         // Short, so that a user can watch presence change.
         settings["PARTITA_PRESENCE_TTL"] = CurrentEnvironment.variables["PARTITA_PRESENCE_TTL"] ?? "6s"
         return settings

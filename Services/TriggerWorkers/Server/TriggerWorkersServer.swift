@@ -26,6 +26,7 @@ public enum TriggerWorkersServer {
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
             + EngineSettings.egressKeys + EndpointLimits.keys + TriggerLoops.keys + WatchLimits.keys + [
                 hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
+                EngineSettings.publicURL.description,
             ])
 
     /// Creates the service.
@@ -65,14 +66,16 @@ public enum TriggerWorkersServer {
             apps: engines.apps, store: engines.store, turns: turns, hosts: functions,
             rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logs: logs), effects: effects,
             shutOut: shutOut, logs: logs)
+        let address = PublicAddress(context.configuration)
         let call = FunctionCallRoute(
-            apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)
+            apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions,
+            address: address)
         let counts = SharedCounts(redis: engines.redis, prefix: "\(engines.pool):endpoint-calls:", logger: logger) {
             TriggerMetrics.throttleFailures.increment()
         }
         let run = EndpointRun(
             access: engines.access, functions: clientFunctions,
-            limits: EndpointLimits(counts: counts, context.configuration))
+            limits: EndpointLimits(counts: counts, context.configuration), address: address)
         let endpoint = EndpointRoute(apps: engines.apps, run: run)
         let webhook = WebhookRoute(apps: engines.apps, run: run)
         for method in EndpointRun.methods {

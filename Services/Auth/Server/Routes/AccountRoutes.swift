@@ -1,5 +1,6 @@
 import DocumentModel
 import HTTPServer
+import ServiceEngines
 
 /// The calls that need no session: location, registering, confirming, resetting, signing in. They are those of the client API of Atlas App
 /// Services.

@@ -1,6 +1,7 @@
 import DocumentModel
 import Foundation
 import HTTPServer
+import ServiceEngines
 
 /// Signing in and linking by redirects, as App Services' SDK for browsers does: `GET …/login` leads to the identity provider's page, which
 /// leads back to `callback`, and that to the app's page.

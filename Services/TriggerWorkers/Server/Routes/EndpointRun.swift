@@ -18,6 +18,7 @@ struct EndpointRun: Sendable {
     let access: AccessCheck
     let functions: ClientFunctions
     let limits: EndpointLimits
+    let address: PublicAddress
 
     /// What a request asked for.
     struct Target: Sendable {
@@ -66,9 +67,7 @@ struct EndpointRun: Sendable {
         var user: RuleUser?
         if let caller { user = try await functions.present(caller, of: app.definition) }
         var description = request.description(service: target.service, action: target.action ?? function.name)
-        if let host = request.headers["host"] {
-            description["webhookUrl"] = .string("\(request.scheme)://\(host)\(request.path)")
-        }
+        description["webhookUrl"] = .string(address.base(of: request) + request.path)
         let call = ClientFunctions.Call(
             app: app, user: user, member: user?.id ?? request.remoteAddress.ip, request: description)
         let payload = Self.payload(request, target.payload, hidesToken: function.runsAsCaller)
@@ -76,7 +75,7 @@ struct EndpointRun: Sendable {
         do {
             value = try await functions.respond(function, to: payload, call)
         } catch let failure as FunctionFailure {
-            throw HTTPError(failure, link: LogsLink.url(of: app.id, for: request))
+            throw HTTPError(failure, link: LogsLink.url(of: app.id, at: address.base(of: request)))
         }
         guard target.endpoint.respondsWithResult else { return .noContent }
         return try EndpointResponse(

@@ -13,6 +13,7 @@ struct FunctionCallRoute: Sendable {
     let access: AccessCheck
     let store: DocumentStore
     let functions: ClientFunctions
+    let address: PublicAddress
     let bodies = LargeBodies()
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -41,7 +42,7 @@ struct FunctionCallRoute: Sendable {
         do {
             return Self.answer(try await functions.run(name, arguments, call))
         } catch let failure as FunctionFailure {
-            throw HTTPError(failure, link: LogsLink.url(of: id, for: request))
+            throw HTTPError(failure, link: LogsLink.url(of: id, at: address.base(of: request)))
         }
     }
 
