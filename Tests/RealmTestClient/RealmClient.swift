@@ -63,11 +63,11 @@ public import WebSocket
     /// Closes the connection as WebSockets do.
     public func close() { socket?.close() }
 
-    /// Reads nothing from now on, or again.
-    public func pauseReading(_ pauses: Bool) { socket?.pauseReading(pauses) }
+    /// Reads nothing from now on.
+    public func pauseReading() { socket?.pauseReading() }
 
-    /// What the gateway hasn't read yet.
-    public var queuedBytes: Int { get async { await socket?.queuedBytes ?? 0 } }
+    /// Reads again as soon as the gateway has taken all but so much of what was sent.
+    public func resumeReading(whenQueued bytes: Int) { socket?.resumeReading(whenQueued: bytes) }
 
     /// How the connection ends. What comes before is dropped.
     public func end() async throws -> WebSocketClosure {

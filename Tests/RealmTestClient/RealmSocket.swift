@@ -44,16 +44,21 @@ public final class RealmSocket: Sendable {
     /// Loses the connection, with what has come and wasn't taken.
     public func cut() { socket.loop.execute { [socket] in socket.terminate() } }
 
-    public var queuedBytes: Int {
-        get async {
-            await withCheckedContinuation { answer in
-                socket.loop.execute { [socket] in answer.resume(returning: socket.queuedBytes) }
-            }
-        }
-    }
+    public func pauseReading() { socket.loop.execute { [socket] in socket.pauseReading() } }
 
-    public func pauseReading(_ pauses: Bool) {
-        socket.loop.execute { [socket] in if pauses { socket.pauseReading() } else { socket.resumeReading() } }
+    /// Reads again as soon as the peer has taken all but so much of what was sent. Decided on the loop: tasks may wait longer for their turn
+    /// than the peer waits for a sign of life.
+    public func resumeReading(whenQueued bytes: Int) {
+        socket.loop.execute { [socket] in
+            var timer: LoopTimer?
+            timer = LoopTimer(socket.loop) {
+                if socket.isOpen, socket.queuedBytes >= bytes { return }
+                socket.resumeReading()
+                timer?.close()
+                timer = nil
+            }
+            timer?.start(ms: 5, every: 5)
+        }
     }
 
     public func close() { socket.loop.execute { [socket] in socket.close() } }

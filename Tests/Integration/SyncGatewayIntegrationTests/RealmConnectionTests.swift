@@ -45,12 +45,11 @@ import WebSocket
         try await busy.connect()
         try await busy.begin()
         _ = try await busy.next()
-        busy.pauseReading(true)
+        busy.pauseReading()
         let bytes = [UInt8](repeating: 7, count: 20 << 20)
         busy.send("upload 1 0 \(bytes.count) 0 1 1 1", bytes)
         // More than the buffers between them hold. Not all of it: once nothing moves, the gateway waits for five seconds only.
-        try await eventually("the gateway reads what it refuses") { await busy.queuedBytes < 8 << 20 }
-        busy.pauseReading(false)
+        busy.resumeReading(whenQueued: 8 << 20)
         let end = try await busy.end()
         #expect(end.code == .messageTooBig, "\(end)")
     }
