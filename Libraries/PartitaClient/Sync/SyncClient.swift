@@ -135,7 +135,11 @@ actor SyncClient {
             case .open(let number): run { await $0.open(number) }
             case .sendHello:
                 guard let token else { break }
-                send(.hello(.init(device: device, token: token.text, schemaVersion: configuration.schemaVersion)))
+                send(
+                    .hello(
+                        .init(
+                            device: device, token: token.text, schemaVersion: configuration.schemaVersion,
+                            readsCompact: true)))
             case .resume:
                 for partition in inOrder { subscribe(partition) }
                 if let update = presence.update { send(.presence(update)) }

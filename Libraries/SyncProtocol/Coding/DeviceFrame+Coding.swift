@@ -67,7 +67,8 @@ extension DeviceFrame.Hello {
         self.init(
             protocolName: protocolName, device: try fields.key("device"),
             token: try fields.string("token", limit: 16 << 10),
-            schemaVersion: fields.has("schemaVersion") ? try fields.integer("schemaVersion") : 0)
+            schemaVersion: fields.has("schemaVersion") ? try fields.integer("schemaVersion") : 0,
+            readsCompact: fields.has("compact") ? try fields.bool("compact") : false)
     }
 
     fileprivate func write(to writer: inout FrameWriter) {
@@ -75,6 +76,7 @@ extension DeviceFrame.Hello {
         writer.field("device", device)
         writer.field("token", token)
         writer.field("schemaVersion", schemaVersion)
+        if readsCompact { writer.field("compact", true) }
     }
 }
 

@@ -5,8 +5,14 @@ import SyncEngine
 ///
 /// The fields that are only known at the end (`to`, the progress) are at the end of the frame, so that a chunk can be cut while it
 /// is built.
+///
+/// A compact frame leaves out of each change what the frame says already: `op` and `_id` where there is a document, the incarnation that is
+/// the revision, and the collection of the change before.
 public struct DownloadEncoder: Sendable {
     private var writer: FrameWriter
+    private let isCompact: Bool
+    /// That of the change before.
+    private var collection: ExactText?
     /// How many changes the frame has so far.
     public private(set) var count = 0
 
@@ -17,8 +23,10 @@ public struct DownloadEncoder: Sendable {
     ///
     /// - Parameters:
     ///   - from: The revision that the changes follow.
+    ///   - isCompact: Whether the device reads compact frames.
     ///   - capacity: The expected size in bytes.
-    public init(partition: Partition, from: Revision, capacity: Int = 1024) {
+    public init(partition: Partition, from: Revision, isCompact: Bool = false, capacity: Int = 1024) {
+        self.isCompact = isCompact
         writer = FrameWriter(type: "download", capacity: capacity)
         writer.field("partition", partition.text)
         writer.field("from", from)
@@ -34,11 +42,7 @@ public struct DownloadEncoder: Sendable {
         collection: String, idText: String, revision: Revision, incarnation: Revision,
         origin: DocumentChange.Origin? = nil, body: UnsafeRawBufferPointer
     ) {
-        count += 1
-        writer.element { writer in
-            Self.head("upsert", collection, idText, revision, incarnation, origin, to: &writer)
-            writer.field("document", spliced: body)
-        }
+        append(collection, idText, revision, incarnation, origin, body)
     }
 
     /// Adds a document that was inserted or changed.
@@ -71,10 +75,7 @@ public struct DownloadEncoder: Sendable {
         collection: String, idText: String, revision: Revision, incarnation: Revision,
         origin: DocumentChange.Origin? = nil
     ) {
-        count += 1
-        writer.element { writer in
-            Self.head("delete", collection, idText, revision, incarnation, origin, to: &writer)
-        }
+        append(collection, idText, revision, incarnation, origin, nil)
     }
 
     /// Completes the frame.
@@ -98,25 +99,34 @@ public struct DownloadEncoder: Sendable {
         return writer.finished()
     }
 
-    private static func head(
-        _ name: String, _ collection: String, _ idText: String, _ revision: Revision, _ incarnation: Revision,
-        _ origin: DocumentChange.Origin?, to writer: inout FrameWriter
+    private mutating func append(
+        _ collection: String, _ idText: String, _ revision: Revision, _ incarnation: Revision,
+        _ origin: DocumentChange.Origin?, _ body: UnsafeRawBufferPointer?
     ) {
-        writer.field("op", name)
-        writer.field("collection", collection)
-        writer.field("_id", Value(idText: idText) ?? .null)
-        writer.field("revision", revision)
-        writer.field("incarnation", incarnation)
-        guard let origin else { return }
-        writer.object("origin") { writer in
-            writer.field("device", origin.device)
-            writer.field("version", origin.version)
+        count += 1
+        // By the document.
+        let isImplied = isCompact && body != nil
+        let saysCollection = !isCompact || self.collection != ExactText(collection)
+        if saysCollection { self.collection = ExactText(collection) }
+        writer.element { writer in
+            if !isImplied { writer.field("op", body == nil ? "delete" : "upsert") }
+            if saysCollection { writer.field("collection", collection) }
+            if !isImplied { writer.field("_id", Value(idText: idText) ?? .null) }
+            writer.field("revision", revision)
+            if !isCompact || incarnation != revision { writer.field("incarnation", incarnation) }
+            if let origin {
+                writer.object("origin") { writer in
+                    writer.field("device", origin.device)
+                    writer.field("version", origin.version)
+                }
+            }
+            if let body { writer.field("document", spliced: body) }
         }
     }
 
     /// Encodes a frame whose documents are values, not stored text.
-    static func encode(_ download: Download, partition: Partition) -> [UInt8] {
-        var encoder = DownloadEncoder(partition: partition, from: download.from)
+    static func encode(_ download: Download, partition: Partition, isCompact: Bool) -> [UInt8] {
+        var encoder = DownloadEncoder(partition: partition, from: download.from, isCompact: isCompact)
         for change in download.changes {
             let idText = change.id.idText ?? ""
             if let document = change.document {

@@ -78,8 +78,9 @@ struct FrameReader {
     /// is rejected as a whole.
     var operationId: Value { document["_id"] ?? .undefined }
 
-    func documentId() throws(SyncProtocolError) -> Value {
-        guard let id = document["_id"], id.idText != nil else {
+    /// - Parameter own: That of the document, which counts if the frame doesn't repeat it.
+    func documentId(or own: Value?) throws(SyncProtocolError) -> Value {
+        guard let id = document["_id"] ?? own, id.idText != nil else {
             throw wrong("_id", "a value that is no array, regular expression or undefined")
         }
         return id

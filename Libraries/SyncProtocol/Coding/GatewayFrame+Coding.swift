@@ -39,7 +39,8 @@ extension GatewayFrame {
     }
 
     /// The frame's text, as UTF-8. A gateway encodes its downloads from stored text with ``DownloadEncoder`` instead.
-    public func encoded() -> [UInt8] {
+    /// - Parameter isCompact: Whether the device reads compact downloads.
+    public func encoded(isCompact: Bool = false) -> [UInt8] {
         var writer = FrameWriter(type: type)
         switch self {
         case .welcome(let welcome): welcome.write(to: &writer)
@@ -52,7 +53,8 @@ extension GatewayFrame {
             writer.field("partition", partition.text)
             writer.field("version", version)
         case .rejected(let rejection): rejection.write(to: &writer)
-        case .download(let partition, let download): return DownloadEncoder.encode(download, partition: partition)
+        case .download(let partition, let download):
+            return DownloadEncoder.encode(download, partition: partition, isCompact: isCompact)
         case .revoked(let partition, let reason):
             writer.field("partition", partition.text)
             writer.field("reason", reason)

@@ -29,14 +29,18 @@ public enum DeviceFrame: Sendable {
         public var token: String
         /// The version of the app's schema that the device was built with; 0 when the frame doesn't have it.
         public var schemaVersion: Int64
+        /// Whether the device reads downloads without what the frame says already (``DownloadEncoder``).
+        public var readsCompact: Bool
 
         public init(
-            protocolName: String = SyncProtocolVersion.name, device: String, token: String, schemaVersion: Int64 = 0
+            protocolName: String = SyncProtocolVersion.name, device: String, token: String, schemaVersion: Int64 = 0,
+            readsCompact: Bool = false
         ) {
             self.protocolName = protocolName
             self.device = device
             self.token = token
             self.schemaVersion = schemaVersion
+            self.readsCompact = readsCompact
         }
     }
 

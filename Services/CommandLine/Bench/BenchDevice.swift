@@ -58,7 +58,8 @@ final class BenchDevice: Sendable {
     }
 
     private func open(token: String) async throws {
-        send(.hello(.init(device: "bench-\(plan.mark)-\(writes ? "w" : "r")\(place)", token: token)))
+        let device = "bench-\(plan.mark)-\(writes ? "w" : "r")\(place)"
+        send(.hello(.init(device: device, token: token, readsCompact: true)))
         try await frame { if case .welcome = $0 { true } else { false } }
         send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
         let mayWrite = Locked(false)

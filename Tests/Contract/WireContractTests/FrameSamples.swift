@@ -16,6 +16,10 @@ enum FrameSamples {
 
     static let device: [(name: String, frame: DeviceFrame)] = [
         ("device.hello", .hello(.init(device: "d-7f3a", token: "header.claims.signature", schemaVersion: 3))),
+        (
+            "device.hello.compact",
+            .hello(.init(device: "d-7f3a", token: "header.claims.signature", schemaVersion: 3, readsCompact: true))
+        ),
         ("device.subscribe", .subscribe(partition: conversation, checkpoint: Revision(epoch: 1, number: 42))),
         (
             "device.subscribe.resume",
@@ -118,6 +122,12 @@ enum FrameSamples {
         ("gateway.pong", .pong),
     ]
 
+    /// Downloads for devices that read compact ones.
+    static let compact: [(name: String, frame: GatewayFrame)] = [
+        ("gateway.download.compact.live", .download(partition: conversation, live)),
+        ("gateway.download.compact.chunk", .download(partition: conversation, twoCollections)),
+    ]
+
     private static let upload = DeviceFrame.Upload(
         partition: conversation, sentAt: 1_700_000_000_456,
         changesets: [
@@ -170,6 +180,20 @@ enum FrameSamples {
                 incarnation: Revision(epoch: 1, number: 3), document: ["_id": "u1", "total": .int64(4)])
         ],
         catchUp: Download.CatchUp(isFinal: true, lastVersion: 7, progress: CatchUpProgress(done: 3, total: 3)))
+
+    /// A document and a deletion in one collection, then a document of another that was inserted again.
+    private static var twoCollections: Download {
+        var chunk = chunk
+        chunk.changes += [
+            DocumentChange(
+                collection: "User", id: "u2", revision: Revision(epoch: 1, number: 41),
+                incarnation: Revision(epoch: 1, number: 41), document: nil),
+            DocumentChange(
+                collection: "ChatMessage", id: .objectId(message), revision: Revision(epoch: 1, number: 44),
+                incarnation: Revision(epoch: 1, number: 44), document: ["_id": .objectId(message), "text": "hello"]),
+        ]
+        return chunk
+    }
 
     /// One that others follow.
     private static var openChunk: Download {

@@ -24,8 +24,35 @@ struct WireContractTests {
         #expect(decoded.type == sample.frame.type)
     }
 
+    @Test(arguments: FrameSamples.compact.indices)
+    func `a compact download has the bytes of its golden file, and says what the whole one says`(index: Int) throws {
+        let sample = FrameSamples.compact[index]
+        let golden = try GoldenFiles.bytes(sample.name)
+        #expect(text(sample.frame.encoded(isCompact: true)) == text(golden))
+        let decoded = try GatewayFrame(golden)
+        #expect(text(decoded.encoded()) == text(sample.frame.encoded()))
+        #expect(text(decoded.encoded(isCompact: true)) == text(golden))
+        #expect(golden.count < sample.frame.encoded().count * 8 / 10)
+    }
+
+    @Test func `the first change of a frame says its collection, and one without a document what it is`() throws {
+        let beginning = #"{"type":"download","partition":"s:a","from":"1.1","changes":["#, end = #"],"to":"1.2"}"#
+        func decode(_ change: String) throws(SyncProtocolError) -> GatewayFrame {
+            try GatewayFrame(Array((beginning + change + end).utf8))
+        }
+        _ = try decode(#"{"collection":"c","revision":"1.2","document":{"_id":1}}"#)
+        for change in [
+            #"{"revision":"1.2","document":{"_id":1}}"#, #"{"collection":"c","revision":"1.2","_id":1}"#,
+            #"{"collection":"c","revision":"1.2","document":{}}"#,
+            #"{"op":"delete","collection":"c","revision":"1.2"}"#,
+        ] {
+            #expect(throws: SyncProtocolError.self, "\(change)") { try decode(change) }
+        }
+    }
+
     @Test func `every type has a golden file, and every golden file a frame`() throws {
-        let names = FrameSamples.device.map(\.name) + FrameSamples.gateway.map(\.name)
+        let names =
+            FrameSamples.device.map(\.name) + FrameSamples.gateway.map(\.name) + FrameSamples.compact.map(\.name)
         #expect(try GoldenFiles.names() == Set(names))
         #expect(Set(FrameSamples.device.map(\.frame.type)) == Set(DeviceFrame.types))
         #expect(Set(FrameSamples.gateway.map(\.frame.type)) == Set(GatewayFrame.types))

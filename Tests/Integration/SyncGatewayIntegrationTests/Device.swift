@@ -52,7 +52,7 @@ final class Device: Sendable {
     func close() { socket.loop.execute { [socket] in socket.close() } }
 
     /// How long a device waits for what has to come at once, also on a busy machine.
-    static let patience = Duration.seconds(10)
+    static let patience = Duration.seconds(30)
 
     /// The next arrival. One caller at a time.
     func arrival(within time: Duration = Device.patience) async -> Arrival {

@@ -49,6 +49,34 @@ import Testing
         #expect(rest.flatMap(\.changes).map(\.revision.number) == Array(51...60))
     }
 
+    @Test func `a device that reads compact downloads gets what others get`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        for user in ["ann", "bob", "eve"] { try await fixture.grant(.write, to: user, in: partition) }
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        func id(_ number: Int) -> Value { .string("\(partition.text)/\(number)") }
+        _ = try await messages.insertMany((1...5).map { message($0, in: partition) })
+        _ = try await messages.deleteOne(["_id": id(2)])
+        let whole = try await fixture.device("ann")
+        let compact = try await fixture.device("bob", readsCompact: true)
+        let writer = try await fixture.device("eve")
+        func same(_ whole: [Download], _ compact: [Download]) {
+            func text(_ downloads: [Download]) -> [String] {
+                downloads.flatMap(\.changes).map { "\($0)" }
+            }
+            #expect(text(whole) == text(compact))
+        }
+        same(try await whole.open(partition).chunks, try await compact.open(partition).chunks)
+        _ = try await writer.open(partition)
+        try await writer.upload(1, insert: "\(partition.text)/new", into: partition)
+        _ = try await messages.updateOne(["_id": id(3)], ["$set": ["text": "changed"]])
+        _ = try await messages.deleteOne(["_id": id(4)])
+        var live: (whole: [Download], compact: [Download]) = ([], [])
+        while live.whole.flatMap(\.changes).count < 3 { live.whole.append(try await whole.download()) }
+        while live.compact.flatMap(\.changes).count < 3 { live.compact.append(try await compact.download()) }
+        same(live.whole, live.compact)
+    }
+
     private func table(_ fixture: GatewayFixture) async throws -> String {
         let tables = try await fixture.postgres.query(
             "select relation::text from partita.collections where app = $1 and name = 'ChatMessage'",

@@ -249,12 +249,14 @@ final class GatewayFixture: Sendable {
     /// A device that has been welcomed.
     func device(
         _ user: String, id: String = ObjectId().hexString, app: String = app, session: String = "s",
-        schemaVersion: Int64 = 0
+        schemaVersion: Int64 = 0, readsCompact: Bool = false
     ) async throws -> Device {
         let device = try await Device(port: port, app: app)
         try await device.send(
             .hello(
-                .init(device: id, token: token(user, app: app, session: session), schemaVersion: schemaVersion)))
+                .init(
+                    device: id, token: token(user, app: app, session: session), schemaVersion: schemaVersion,
+                    readsCompact: readsCompact)))
         guard case .welcome = try await device.next() else { throw Device.Unexpected(what: "no welcome") }
         return device
     }

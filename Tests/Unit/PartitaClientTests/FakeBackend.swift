@@ -18,6 +18,8 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     private(set) var hellos: [DeviceFrame.Hello] = []
     private var connections: [Int: FakeConnection] = [:]
     private var devices: [Int: String] = [:]
+    /// The connections of devices that read compact downloads.
+    private var compact: Set<Int> = []
     private var subscriptions: [Int: [Partition: SubscriptionStateMachine<Download>]] = [:]
     private var forbidden: Set<Partition> = []
     /// What was found when a device that asked for it opened a partition last.
@@ -132,6 +134,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         case .hello(let hello):
             hellos.append(hello)
             devices[number] = hello.device
+            if hello.readsCompact { compact.insert(number) }
             let limits = GatewayFrame.Limits(
                 ConnectionLimits(frameBytes: frameBytes, uploadWindow: 8, subscriptions: most))
             send(.welcome(.init(session: "\(number)", serverTime: 0, limits: limits)), to: number)
@@ -262,7 +265,9 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         }
     }
 
-    private func send(_ frame: GatewayFrame, to number: Int) { connections[number]?.deliver(frame.encoded()) }
+    private func send(_ frame: GatewayFrame, to number: Int) {
+        connections[number]?.deliver(frame.encoded(isCompact: compact.contains(number)))
+    }
 }
 
 /// A connection in memory; frames go through one queue in each direction.

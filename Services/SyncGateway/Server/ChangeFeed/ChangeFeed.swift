@@ -5,11 +5,9 @@ import EventStream
 import EventTopics
 import Logging
 import SyncEngine
-import SyncProtocol
-import WebSocket
 
 /// Receives every change of the pool. Changes of partitions that no device of this gateway has open are dropped by their key,
-/// unparsed; the others are encoded once and passed to the event loops of the devices that do. Those that this gateway has committed
+/// unparsed; the others are encoded once (``SharedDownload``) and passed to the event loops of the devices that do. Those that this gateway has committed
 /// itself it has before the topic brings them.
 ///
 /// It works on one event loop, so that frames of a partition are delivered in the order in which they are made.
@@ -22,9 +20,6 @@ final class ChangeFeed: Sendable {
     private let logger: Logger
     /// Whether a collection of an app is synced.
     private let syncs: @Sendable (String, ChangeEvent.Namespace) -> Bool
-
-    /// The size in bytes from which a frame is compressed.
-    private static let compressibleBytes = 1024
 
     /// The size in bytes up to which an unfinished commit is held; the devices read a larger one from Postgres.
     private static let unfinishedBytes = 1 << 20
@@ -131,7 +126,7 @@ final class ChangeFeed: Sendable {
             switch run {
             case .changes(let changes, let from, let to): encode(changes, from: from, to: to, in: listening.key)
             case .announcement(let revision):
-                Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
+                Frame(from: revision, to: revision, byteCount: 0, payload: .announcement)
             }
         }
         for shard in listening.shards { shard.deliver(frames, of: listening.key) }
@@ -142,23 +137,9 @@ final class ChangeFeed: Sendable {
     private func encode(
         _ changes: [FeedChange], from: Revision, to: Revision, in key: PartitionKey
     ) -> Frame {
-        var encoder = DownloadEncoder(partition: key.partition, from: from)
-        for change in changes where change.isDeletion || syncs(key.app, change.namespace) {
-            let origin = change.origin.map { DocumentChange.Origin(device: $0.device, version: $0.version) }
-            if let body = change.body {
-                encoder.appendUpsert(
-                    collection: change.namespace.collection, idText: change.id, revision: change.revision,
-                    incarnation: change.incarnation, origin: origin, body: body)
-            } else {
-                encoder.appendDelete(
-                    collection: change.namespace.collection, idText: change.id, revision: change.revision,
-                    incarnation: change.incarnation, origin: origin)
-            }
-        }
-        let bytes = encoder.finish(to: to)
-        return Frame(
-            from: from, to: to, byteCount: bytes.count,
-            payload: .frame(WebSocketFrame(.text, bytes, isCompressible: bytes.count >= Self.compressibleBytes)))
+        let changes = changes.filter { $0.isDeletion || syncs(key.app, $0.namespace) }.map(SharedDownload.Change.init)
+        let download = SharedDownload(changes, from: from, to: to, in: key.partition)
+        return Frame(from: from, to: to, byteCount: download.byteCount, payload: .changes(download))
     }
 }
 

@@ -25,6 +25,8 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     private(set) var claims: TokenClaims?
     /// The version of the app's schema that the device was built with, as `hello` says.
     private var schemaVersion: Int64 = 0
+    /// Whether the device reads compact downloads, as `hello` says.
+    private(set) var readsCompact = false
     /// The session's place among the user's connections, from `hello` to the end.
     private var place: UserConnections.Place?
     /// Whether the session counts for its user's presence.
@@ -150,6 +152,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
         schemaVersion = hello.schemaVersion
+        readsCompact = hello.readsCompact
         let sender = Sender.number(app: identity.app, user: identity.user)
         throttle?.sender = sender
         unanswered.sender = sender

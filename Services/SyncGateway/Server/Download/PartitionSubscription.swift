@@ -151,8 +151,8 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
                 perform(machine?.attached(queued: session.queuedBytes) ?? [])
             case .readChunk(let revision, let counts): readChunk(after: revision, counts: counts)
             case .sendChunk(let chunk, let progress, let resume): send(chunk, progress, resume)
-            case .sendFrame(.frame(let frame)): session.send(data: frame)
-            case .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
+            case .sendFrame(.changes(let download)): session.send(data: download.frame(isCompact: session.readsCompact))
+            case .sendFrame(.announcement), .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
             case .sendRevoked(let reason):
                 session.send(.revoked(partition: partition, reason: reason))
             case .detach: detach()
@@ -303,7 +303,8 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
 
     private func send(_ chunk: CatchUpChunk<FeedPayload>, _ progress: CatchUpProgress, _ resume: ResumeToken?) {
         guard case .chunk(let read) = chunk.payload else { return }
-        var encoder = DownloadEncoder(partition: partition, from: chunk.from, capacity: chunk.byteCount)
+        var encoder = DownloadEncoder(
+            partition: partition, from: chunk.from, isCompact: session.readsCompact, capacity: chunk.byteCount)
         for entry in read.entries {
             if let body = entry.body {
                 encoder.appendUpsert(

@@ -14,7 +14,7 @@ struct BenchmarkDevice: Sendable {
         self.id = id
         socket = try WebSocketClientSocket(
             port: port, path: "/v1/apps/\(app)/sync", subprotocol: SyncProtocolVersion.name)
-        try send(.hello(.init(device: id, token: token)))
+        try send(.hello(.init(device: id, token: token, readsCompact: true)))
         try wait(for: "welcome") { if case .welcome = $0 { true } else { false } }
     }
 
