@@ -21,6 +21,8 @@ let idlePartitions = Benchmark(
         // What earlier benchmarks have left to do.
         try await Task.sleep(for: .seconds(20))
         let few = try await load(of: parents, for: .seconds(60))
+        // On the client's only connection.
+        try await client.execute("set statement_timeout = 0")
         for statement in statements { try await client.execute(statement) }
         // The searches that are under way, and the statistics of the new rows.
         try await Task.sleep(for: .seconds(60))
