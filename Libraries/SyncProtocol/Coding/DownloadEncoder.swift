@@ -33,75 +33,14 @@ public struct DownloadEncoder: Sendable {
         writer.openArray("changes")
     }
 
-    /// Adds a document that was inserted or changed.
+    /// Adds a change.
     ///
     /// - Parameters:
     ///   - idText: The `_id` as `Value.idText`.
-    ///   - body: The whole document, valid canonical Extended JSON.
-    public mutating func appendUpsert(
+    ///   - body: The whole document, valid canonical Extended JSON; `nil` when it was deleted, or left the partition.
+    public mutating func append(
         collection: String, idText: String, revision: Revision, incarnation: Revision,
-        origin: DocumentChange.Origin? = nil, body: UnsafeRawBufferPointer
-    ) {
-        append(collection, idText, revision, incarnation, origin, body)
-    }
-
-    /// Adds a document that was inserted or changed.
-    public mutating func appendUpsert(
-        collection: String, idText: String, revision: Revision, incarnation: Revision,
-        origin: DocumentChange.Origin? = nil, body: [UInt8]
-    ) {
-        body.withUnsafeBytes { body in
-            appendUpsert(
-                collection: collection, idText: idText, revision: revision, incarnation: incarnation, origin: origin,
-                body: body)
-        }
-    }
-
-    /// Adds a document that was inserted or changed.
-    public mutating func appendUpsert(
-        collection: String, idText: String, revision: Revision, incarnation: Revision,
-        origin: DocumentChange.Origin? = nil, body: String
-    ) {
-        var body = body
-        body.withUTF8 { body in
-            appendUpsert(
-                collection: collection, idText: idText, revision: revision, incarnation: incarnation, origin: origin,
-                body: UnsafeRawBufferPointer(body))
-        }
-    }
-
-    /// Adds a document that was deleted, or left the partition.
-    public mutating func appendDelete(
-        collection: String, idText: String, revision: Revision, incarnation: Revision,
-        origin: DocumentChange.Origin? = nil
-    ) {
-        append(collection, idText, revision, incarnation, origin, nil)
-    }
-
-    /// Completes the frame.
-    ///
-    /// - Parameters:
-    ///   - to: The device's checkpoint after the frame, or where the next chunk begins.
-    ///   - catchUp: Set for a chunk of a catch-up. A live frame has none, and is the same for all devices that have the partition
-    ///     open.
-    public consuming func finish(to: Revision, catchUp: Download.CatchUp? = nil) -> [UInt8] {
-        writer.closeArray()
-        writer.field("to", to)
-        if let catchUp {
-            writer.field("final", catchUp.isFinal)
-            writer.field("lastVersion", catchUp.lastVersion)
-            writer.object("progress") { writer in
-                writer.field("done", Int64(catchUp.progress.done))
-                writer.field("total", Int64(catchUp.progress.total))
-            }
-            if let resume = catchUp.resume { writer.field("resume", resume) }
-        }
-        return writer.finished()
-    }
-
-    private mutating func append(
-        _ collection: String, _ idText: String, _ revision: Revision, _ incarnation: Revision,
-        _ origin: DocumentChange.Origin?, _ body: UnsafeRawBufferPointer?
+        origin: DocumentChange.Origin? = nil, body: [UInt8]?
     ) {
         count += 1
         // By the document.
@@ -120,26 +59,43 @@ public struct DownloadEncoder: Sendable {
                     writer.field("version", origin.version)
                 }
             }
-            if let body { writer.field("document", spliced: body) }
+            body?.withUnsafeBytes { writer.field("document", spliced: $0) }
         }
+    }
+
+    /// Completes the frame.
+    ///
+    /// - Parameters:
+    ///   - to: The device's checkpoint after the frame, or where the next chunk begins.
+    ///   - catchUp: Set for a chunk of a catch-up. A live frame has none, and is the same for all devices that have the partition
+    ///     open and read the same form, compact or whole.
+    public consuming func finish(to: Revision, catchUp: Download.CatchUp? = nil) -> [UInt8] {
+        writer.closeArray()
+        writer.field("to", to)
+        if let catchUp {
+            writer.field("final", catchUp.isFinal)
+            writer.field("lastVersion", catchUp.lastVersion)
+            writer.object("progress") { writer in
+                writer.field("done", Int64(catchUp.progress.done))
+                writer.field("total", Int64(catchUp.progress.total))
+            }
+            if let resume = catchUp.resume { writer.field("resume", resume) }
+        }
+        return writer.finished()
     }
 
     /// Encodes a frame whose documents are values, not stored text.
     static func encode(_ download: Download, partition: Partition, isCompact: Bool) -> [UInt8] {
         var encoder = DownloadEncoder(partition: partition, from: download.from, isCompact: isCompact)
         for change in download.changes {
-            let idText = change.id.idText ?? ""
-            if let document = change.document {
+            let body = change.document.map { document in
                 var body: [UInt8] = []
                 ExtendedJSON.append(document, mode: .exact, to: &body)
-                encoder.appendUpsert(
-                    collection: change.collection, idText: idText, revision: change.revision,
-                    incarnation: change.incarnation, origin: change.origin, body: body)
-            } else {
-                encoder.appendDelete(
-                    collection: change.collection, idText: idText, revision: change.revision,
-                    incarnation: change.incarnation, origin: change.origin)
+                return body
             }
+            encoder.append(
+                collection: change.collection, idText: change.id.idText ?? "", revision: change.revision,
+                incarnation: change.incarnation, origin: change.origin, body: body)
         }
         return encoder.finish(to: download.to, catchUp: download.catchUp)
     }

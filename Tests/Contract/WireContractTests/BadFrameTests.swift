@@ -95,9 +95,9 @@ struct BadFrameTests {
     @Test func `stored text is inserted unchanged`() throws {
         let body = #"{ "_id" : "a",  "odd":{"$numberDouble":"-0.0"} }"#
         var encoder = DownloadEncoder(partition: Partition(text: "s:p"), from: Revision(epoch: 1, number: 1))
-        encoder.appendUpsert(
+        encoder.append(
             collection: "c", idText: "s:a", revision: Revision(epoch: 1, number: 2),
-            incarnation: Revision(epoch: 1, number: 2), body: body)
+            incarnation: Revision(epoch: 1, number: 2), body: Array(body.utf8))
         let frame = encoder.finish(to: Revision(epoch: 1, number: 2))
         #expect(String(decoding: frame, as: UTF8.self).contains(body))
         guard case .download(_, let download) = try GatewayFrame(frame) else { return #expect(Bool(false)) }

@@ -7,8 +7,8 @@ import Logging
 import SyncEngine
 
 /// Receives every change of the pool. Changes of partitions that no device of this gateway has open are dropped by their key,
-/// unparsed; the others are encoded once (``SharedDownload``) and passed to the event loops of the devices that do. Those that this gateway has committed
-/// itself it has before the topic brings them.
+/// unparsed; the others are encoded once (``SharedDownload``) and passed to the event loops of the devices that do. Those that this
+/// gateway has committed itself it has before the topic brings them.
 ///
 /// It works on one event loop, so that frames of a partition are delivered in the order in which they are made.
 final class ChangeFeed: Sendable {

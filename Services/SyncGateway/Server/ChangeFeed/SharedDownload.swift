@@ -6,7 +6,7 @@ import WebSocket
 
 /// Live changes of a partition, encoded once for the devices that read compact frames, and once for the others, if there are any.
 final class SharedDownload: Sendable {
-    /// A change without what frames don't have.
+    /// What frames have of a change, with its document as text: as values it would take several times as much while the frames wait.
     struct Change: Sendable {
         let collection: String
         let id: String
@@ -31,9 +31,6 @@ final class SharedDownload: Sendable {
     private let partition: Partition
     private let compact: WebSocketFrame
     private let full = Locked<WebSocketFrame?>(nil)
-
-    /// The size in bytes from which a frame is compressed.
-    private static let compressibleBytes = 1024
 
     init(_ changes: [Change], from: Revision, to: Revision, in partition: Partition) {
         self.changes = changes
@@ -60,17 +57,15 @@ final class SharedDownload: Sendable {
     ) -> WebSocketFrame {
         var encoder = DownloadEncoder(partition: partition, from: from, isCompact: isCompact)
         for change in changes {
-            if let body = change.body {
-                encoder.appendUpsert(
-                    collection: change.collection, idText: change.id, revision: change.revision,
-                    incarnation: change.incarnation, origin: change.origin, body: body)
-            } else {
-                encoder.appendDelete(
-                    collection: change.collection, idText: change.id, revision: change.revision,
-                    incarnation: change.incarnation, origin: change.origin)
-            }
+            encoder.append(
+                collection: change.collection, idText: change.id, revision: change.revision,
+                incarnation: change.incarnation, origin: change.origin, body: change.body)
         }
-        let bytes = encoder.finish(to: to)
-        return WebSocketFrame(.text, bytes, isCompressible: bytes.count >= compressibleBytes)
+        return WebSocketFrame(download: encoder.finish(to: to))
     }
+}
+
+extension WebSocketFrame {
+    /// The frame of a download, live or of a catch-up. Those of less than a kilobyte aren't compressed.
+    convenience init(download bytes: [UInt8]) { self.init(.text, bytes, isCompressible: bytes.count >= 1024) }
 }

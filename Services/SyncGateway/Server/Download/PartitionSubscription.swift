@@ -306,21 +306,15 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
         var encoder = DownloadEncoder(
             partition: partition, from: chunk.from, isCompact: session.readsCompact, capacity: chunk.byteCount)
         for entry in read.entries {
-            if let body = entry.body {
-                encoder.appendUpsert(
-                    collection: entry.collection, idText: entry.idText, revision: entry.revision,
-                    incarnation: entry.incarnation, body: body)
-            } else {
-                encoder.appendDelete(
-                    collection: entry.collection, idText: entry.idText, revision: entry.revision,
-                    incarnation: entry.incarnation)
-            }
+            encoder.append(
+                collection: entry.collection, idText: entry.idText, revision: entry.revision,
+                incarnation: entry.incarnation, body: entry.body)
         }
         let bytes = encoder.finish(
             to: chunk.to,
             catchUp: .init(
                 isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress, resume: resume?.text))
-        session.send(data: WebSocketFrame(.text, bytes, isCompressible: bytes.count > 1024))
+        session.send(data: WebSocketFrame(download: bytes))
     }
 
     // MARK: The end
