@@ -9,10 +9,8 @@ public enum LocalPort {
 
     /// A file whose byte at a port's number is locked by the process that was given the port; -1 if it can't be opened, and processes then
     /// don't see what others were given. It stays open, since the locks end when the process closes it.
-    private static let claims: Int32 = {
-        let directory = FileManager.default.temporaryDirectory.path
-        return open("\(directory)/partita-ports-\(getuid())", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    }()
+    private static let claims = open(claimsFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    static let claimsFile = FileManager.default.temporaryDirectory.path + "/partita-ports-\(getuid())"
 
     /// Reserves ports among the processes of this user until this one ends (fcntl(2), advisory record locks).
     /// - Returns: whether no other process has any of them.

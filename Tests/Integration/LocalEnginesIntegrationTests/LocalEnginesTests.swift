@@ -112,7 +112,7 @@ struct LocalEnginesTests {
     @Test func `ports of one process aren't given to another one`() async throws {
         let port = try LocalPort.free(15)
         let other = """
-            import fcntl, os, sys
+            import fcntl, sys
             claims = open(sys.argv[1], "r+")
             for port in map(int, sys.argv[2:]):
                 try:
@@ -121,9 +121,8 @@ struct LocalEnginesTests {
                 except BlockingIOError:
                     print("taken")
             """
-        let file = FileManager.default.temporaryDirectory.path + "/partita-ports-\(getuid())"
         let run = try await CapturedRun.run(
-            "python3", ["-c", other, file, "\(port)", "\(port + 14)", "1"])
+            "python3", ["-c", other, LocalPort.claimsFile, "\(port)", "\(port + 14)", "1"])
         #expect(run.output == "taken\ntaken\nfree\n")
     }
 
