@@ -15,7 +15,7 @@ final class MemoryGapSource: GapSource {
     private let rows: [ChangeEvent]
     private let hasHeads: Bool
     private let lost: Set<Revision>
-    /// Whether the rows are committed, all of them long after the beginning of their transaction.
+    /// Whether the rows can be seen: a transaction that lasts commits what began long ago.
     let areCommitted = Locked(true)
     /// How often all heads were compared.
     let sweeps = Locked(0)
@@ -34,7 +34,7 @@ final class MemoryGapSource: GapSource {
     ) async throws -> [PartitionHead] {
         if time == nil, key == nil {
             sweeps.withLock { $0 += 1 }
-            // So that there are searches of what changed lately before the next one of everything.
+            // `SweepPace` makes it 199 times the wait before the next search of everything, so that several of what changed lately come before.
             try await Task.sleep(for: .milliseconds(10))
         }
         guard hasHeads, time == nil, areCommitted.withLock({ $0 }) else { return [] }
