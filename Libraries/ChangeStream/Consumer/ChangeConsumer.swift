@@ -96,14 +96,14 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                 do {
                     // Changes since the last sweep may still be in flight on the topic.
                     let known = last
-                    let lately = try await sweep(changedWithin: pace.lately) { key, head in
+                    let lately = try await sweep(.changed(within: pace.lately)) { key, head in
                         known.map { min(head, $0[key] ?? 0) } ?? head
                     }
                     last = lately.heads
                     if ContinuousClock.now >= nextOfAll {
                         // What hasn't changed lately isn't in flight any more.
-                        let all = try await sweep(changedWithin: nil) { lately.heads[$0] == nil ? $1 : 0 }
-                        nextOfAll = .now + pace.wait(after: all.duration)
+                        let others = try await sweep(.unchanged(for: pace.lately)) { lately.heads[$0] == nil ? $1 : 0 }
+                        nextOfAll = .now + pace.wait(after: others.duration)
                     }
                 } catch let error where !(error is CancellationError) {
                     logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
@@ -119,9 +119,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     /// Compares heads with what was handled, and handles the missing changes of this member's partitions.
     /// - Parameters:
-    ///   - time: Only partitions are compared that changed within this time; `nil` for all.
+    ///   - partitions: Which partitions are compared.
     ///   - end: Up to which revision number changes are missing, by partition and head.
-    private func sweep(changedWithin time: Duration?, upTo end: (PartitionKey, Int64) -> Int64) async throws -> Sweep {
+    private func sweep(
+        _ partitions: SweepScope, upTo end: (_ partition: PartitionKey, _ head: Int64) -> Int64
+    ) async throws -> Sweep {
         // Changes without effect may have been recorded only in memory until now.
         await recordNow()
         var sweep = Sweep()
@@ -129,7 +131,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         while true {
             let start = ContinuousClock.now
             let page = try await source.heads(
-                unhandledBy: handled.consumer, changedWithin: time, after: cursor, limit: 1000)
+                unhandledBy: handled.consumer, of: partitions, after: cursor, limit: 1000)
             sweep.duration += .now - start
             try await repair(page, upTo: end, &sweep)
             guard let last = page.last, page.count == 1000 else { return sweep }

@@ -6,11 +6,11 @@ public protocol GapSource: Sendable {
     /// Returns a page of the heads of partitions, in a stable order. Those of which a consumer has handled every change may be left out.
     /// - Parameters:
     ///   - consumer: the consumer's name in `HandledEvents`.
-    ///   - time: only partitions are wanted that changed within this time; `nil` for all.
+    ///   - partitions: which partitions are wanted.
     ///   - key: the partition after which the page begins; `nil` for the first page.
     ///   - limit: the maximum number of heads; a shorter page is the last one.
     func heads(
-        unhandledBy consumer: String, changedWithin time: Duration?, after key: PartitionKey?, limit: Int
+        unhandledBy consumer: String, of partitions: SweepScope, after key: PartitionKey?, limit: Int
     ) async throws -> [PartitionHead]
 
     /// Returns changes of a partition that are still kept, in the order of their revisions.

@@ -22,24 +22,35 @@ public struct ChangeHistory: GapSource {
     }
 
     public func heads(
-        unhandledBy consumer: String, changedWithin time: Duration? = nil, after key: PartitionKey?, limit: Int
+        unhandledBy consumer: String, of partitions: SweepScope, after key: PartitionKey?, limit: Int
     ) async throws -> [PartitionHead] {
-        let partitions =
-            time == nil
-            ? "partita.partitions p"
-            : """
-            (select distinct app, partition from partita.changes where wall_time > now() - $5 * interval '1 second') c
-            join partita.partitions p using (app, partition)
-            """
+        var (source, condition, age) = ("partita.partitions p", "", Duration?.none)
+        switch partitions {
+        case .all: break
+        case .changed(let time):
+            // From the young changes, which are few however many partitions there are.
+            source = """
+                (select distinct app, partition from partita.changes where wall_time > now() - $5 * interval '1 second') c
+                join partita.partitions p using (app, partition)
+                """
+            age = time
+        case .unchanged(let time):
+            condition = """
+                and not exists (
+                    select from partita.changes c where c.app = p.app and c.partition = p.partition and c.epoch = p.epoch
+                        and c.revision = p.head and c.wall_time > now() - $5 * interval '1 second')
+                """
+            age = time
+        }
         let rows = try await client.query(
             """
-            select p.app, p.partition, p.epoch, p.head from \(partitions)
+            select p.app, p.partition, p.epoch, p.head from \(source)
             left join partita.handled_events h on h.consumer = $4 and h.app = p.app and h.partition = p.partition
-            where (p.app, p.partition) > ($1, $2) and coalesce(h.watermark, 0) < p.head
+            where (p.app, p.partition) > ($1, $2) and coalesce(h.watermark, 0) < p.head \(condition)
             order by p.app, p.partition limit $3
             """,
             [.text(key?.app ?? ""), .text(key?.partition.text ?? ""), .int(Int64(limit)), .text(consumer)]
-                + (time.map { [.double($0 / .seconds(1))] } ?? []))
+                + (age.map { [.double($0 / .seconds(1))] } ?? []))
         let now = WallClock.system.now()
         return try rows.map { row in
             let (app, partition, epoch, number) = try row.decode((String, String, Int32, Int64).self)

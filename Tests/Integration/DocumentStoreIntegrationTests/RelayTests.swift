@@ -274,10 +274,10 @@ struct RelayTests {
                 _ = try await fixture.commit(
                     .of(1, [.insert("a" + name, in: partition), .insert("b" + name, in: partition)], in: partition))
             }
-            let first = try await history.heads(unhandledBy: "reader", after: nil, limit: 2)
+            let first = try await history.heads(unhandledBy: "reader", of: .all, after: nil, limit: 2)
             #expect(first.map(\.partition) == [.conversation("1"), .conversation("2")])
             let key = PartitionKey(app: StoreFixture.app, partition: .conversation("2"))
-            let rest = try await history.heads(unhandledBy: "reader", after: key, limit: 10)
+            let rest = try await history.heads(unhandledBy: "reader", of: .all, after: key, limit: 10)
             #expect(rest.map(\.partition) == [.conversation("3")])
             // What it has handled is left out; a part is not enough.
             try await handled.record(
@@ -285,14 +285,19 @@ struct RelayTests {
             try await handled.record(
                 [(.init(app: key.app, partition: .conversation("1")), Revision(epoch: 1, number: 2))],
                 on: fixture.client)
-            let left = try await history.heads(unhandledBy: "reader", after: nil, limit: 10)
+            let left = try await history.heads(unhandledBy: "reader", of: .all, after: nil, limit: 10)
             #expect(left.map(\.partition) == [.conversation("1"), .conversation("3")])
-            #expect(try await history.heads(unhandledBy: "another", after: nil, limit: 10).count == 3)
-            let lately = try await history.heads(
-                unhandledBy: "reader", changedWithin: .seconds(90), after: nil, limit: 10)
-            #expect(lately.map(\.partition) == left.map(\.partition))
-            let latest = try await history.heads(unhandledBy: "reader", changedWithin: .zero, after: nil, limit: 10)
-            #expect(latest.isEmpty)
+            #expect(try await history.heads(unhandledBy: "another", of: .all, after: nil, limit: 10).count == 3)
+            // At any time a partition has changed lately or hasn't.
+            try await fixture.client.execute(
+                "update partita.changes set wall_time = now() - interval '2 minutes' where partition = $1",
+                [.text(Partition.conversation("1").text)])
+            func found(_ scope: SweepScope) async throws -> [Partition] {
+                try await history.heads(unhandledBy: "reader", of: scope, after: nil, limit: 10).map(\.partition)
+            }
+            #expect(try await found(.changed(within: .seconds(90))) == [.conversation("3")])
+            #expect(try await found(.unchanged(for: .seconds(90))) == [.conversation("1")])
+            #expect(try await found(.changed(within: .zero)) == [])
             let lost = try await history.changes(key, after: 1, limit: 10)
             #expect(lost.map(\.documentKey) == ["b2"])
         }

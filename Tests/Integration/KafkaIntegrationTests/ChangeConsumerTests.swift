@@ -30,14 +30,15 @@ final class MemoryGapSource: GapSource {
     }
 
     func heads(
-        unhandledBy _: String, changedWithin time: Duration?, after key: PartitionKey?, limit: Int
+        unhandledBy _: String, of partitions: SweepScope, after key: PartitionKey?, limit: Int
     ) async throws -> [PartitionHead] {
-        if time == nil, key == nil {
+        guard case .unchanged = partitions else { return [] }
+        if key == nil {
             sweeps.withLock { $0 += 1 }
             // `SweepPace` makes it 199 times the wait before the next search of everything, so that several of what changed lately come before.
             try await Task.sleep(for: .milliseconds(10))
         }
-        guard hasHeads, time == nil, areCommitted.withLock({ $0 }) else { return [] }
+        guard hasHeads, areCommitted.withLock({ $0 }) else { return [] }
         return Dictionary(grouping: rows) { PartitionKey(app: $0.app, partition: $0.partition) }
             .filter { entry in key.map { $0 < entry.key } ?? true }
             .sorted { $0.key < $1.key }.prefix(limit)

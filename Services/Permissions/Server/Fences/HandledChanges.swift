@@ -53,7 +53,7 @@ struct HandledChanges: Sendable {
         var left: [PartitionKey: Int64] = [:]
         var last: PartitionKey?
         while true {
-            let heads = try await history.heads(unhandledBy: consumer, after: last, limit: Self.page)
+            let heads = try await history.heads(unhandledBy: consumer, of: .all, after: last, limit: Self.page)
             for head in heads {
                 let key = PartitionKey(app: head.app, partition: head.partition)
                 left[key] = head.head.number
