@@ -66,14 +66,12 @@ begin
     if changed is null then new.document := partita.plain(was)::jsonb; end if;
     new.updated_at := now();
     id := partita.key_text(was -> '_id');
-    if id is null and tg_op = 'UPDATE' and old._id >= 'e:' and old._id < 'e;'
-        and (was -> '_id')::text = (partita.hide_nul(old.body::text) -> '_id')::text
-    then
-        id := old._id;
-    end if;
-    if id is null then perform partita.ambiguous('_id', 'is no string, ObjectId, UUID or integer'); end if;
     if tg_op = 'UPDATE' then
-        if id <> old._id then perform partita.ambiguous('_id', 'can''t be changed'); end if;
+        -- Only key texts are computed here; an _id of another type has to stay as it is.
+        if id is null and (was -> '_id')::text = (partita.hide_nul(old.body::text) -> '_id')::text then
+            id := old._id;
+        end if;
+        if id is distinct from old._id then perform partita.ambiguous('_id', 'can''t be changed'); end if;
         if changed is null then
             new.clocks := partita.raised_clocks(
                 old.clocks, partita.hide_nul(old.body::text), was, old.epoch, old.revision);
@@ -81,6 +79,10 @@ begin
             new.clocks := partita.clocks_raised_at(old.clocks, changed, old.epoch, old.revision);
         end if;
     else
+        if id is null then
+            raise exception using errcode = '22023', message = '_id: a document that SQL inserts needs a string, ObjectId, UUID or integer',
+                hint = 'Write e.g. "text", {"$oid": "…"}, {"$uuid": "…"} or 5; devices and functions may use the other types.';
+        end if;
         new.clocks := partita.raised_clocks(null, null, null, null, null);
     end if;
     new._id := id;

@@ -174,6 +174,32 @@ struct ExternalWriterTests {
         }
     }
 
+    @Test(arguments: [
+        #"{"$numberDouble":"4343.0"}"#, #"{"$numberDecimal":"4344.00"}"#, #"{"$symbol":"s"}"#,
+        #"{"$date":{"$numberLong":"5"}}"#,
+    ])
+    func `SQL updates documents with any _id, and inserts those with keys`(id: String) async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let value = try ExtendedJSON.parse(id)
+            let document: Document = ["_id": value, "n": 1, "partition": .string("conversation=1")]
+            let operation = Operation(collection: "ChatMessage", id: value, kind: .insert(document))
+            _ = try await fixture.commit(.of(1, [operation, .insert("b", ["n": 1], in: partition)], in: partition))
+            try await fixture.client.execute("update \(fixture.table) set document = document || '{\"n\": 2}'")
+            let bodies = try await fixture.client.query("select body::text from \(fixture.table) order by _id").decode(
+                String.self)
+            #expect(bodies.filter { $0.contains(#""n":{"$numberInt":"2"}"#) }.count == 2, "\(bodies)")
+            #expect(bodies.contains { $0.hasPrefix("{\"_id\":" + id) }, "\(bodies)")
+            let other = #"{"_id": \#(id), "partition": "conversation=1"}"#
+            let failure = await #expect(throws: PostgresError.self) {
+                try await fixture.client.execute("delete from \(fixture.table) where _id <> 's:b'")
+                try await insert(other, fixture)
+            }
+            #expect(
+                failure?.message == "_id: a document that SQL inserts needs a string, ObjectId, UUID or integer")
+        }
+    }
+
     @Test func `an external write that changes the partition value moves the document`() async throws {
         try await StoreFixture.with { fixture in
             try await insert(#"{"_id": "a", "partition": "conversation=1"}"#, fixture)
