@@ -6,8 +6,8 @@ import SyncEngine
 /// The fields that are only known at the end (`to`, the progress) are at the end of the frame, so that a chunk can be cut while it
 /// is built.
 ///
-/// A compact frame leaves out of each change what the frame says already: `op` and `_id` where there is a document, the incarnation that is
-/// the revision, and the collection of the change before.
+/// A compact frame leaves out of each change what the frame says already: `op` where there is a document, `_id` where the document begins
+/// with exactly this, the incarnation that is the revision, and the collection of the change before.
 public struct DownloadEncoder: Sendable {
     private var writer: FrameWriter
     private let isCompact: Bool
@@ -36,21 +36,23 @@ public struct DownloadEncoder: Sendable {
     /// Adds a change.
     ///
     /// - Parameters:
-    ///   - idText: The `_id` as `Value.idText`.
+    ///   - idText: The `_id` as `Value.idText`: one text for all values that are the same `_id`. The document may have another of them, 8.50
+    ///     for 8.5.
     ///   - body: The whole document, valid canonical Extended JSON; `nil` when it was deleted, or left the partition.
     public mutating func append(
         collection: String, idText: String, revision: Revision, incarnation: Revision,
         origin: DocumentChange.Origin? = nil, body: [UInt8]?
     ) {
         count += 1
-        // By the document.
-        let isImplied = isCompact && body != nil
+        let id = Value(idText: idText) ?? .null
+        let isUpsert = isCompact && body != nil
+        let saysId = !isCompact || !Self.begins(body, with: id)
         let saysCollection = !isCompact || self.collection != ExactText(collection)
         if saysCollection { self.collection = ExactText(collection) }
         writer.element { writer in
-            if !isImplied { writer.field("op", body == nil ? "delete" : "upsert") }
+            if !isUpsert { writer.field("op", body == nil ? "delete" : "upsert") }
             if saysCollection { writer.field("collection", collection) }
-            if !isImplied { writer.field("_id", Value(idText: idText) ?? .null) }
+            if saysId { writer.field("_id", id) }
             writer.field("revision", revision)
             if !isCompact || incarnation != revision { writer.field("incarnation", incarnation) }
             if let origin {
@@ -61,6 +63,15 @@ public struct DownloadEncoder: Sendable {
             }
             body?.withUnsafeBytes { writer.field("document", spliced: $0) }
         }
+    }
+
+    /// Whether a document begins with this `_id`, byte for byte.
+    private static func begins(_ body: [UInt8]?, with id: Value) -> Bool {
+        guard let body else { return false }
+        var start = Array(#"{"_id":"#.utf8)
+        ExtendedJSON.append(id, mode: .exact, to: &start)
+        guard body.count > start.count, body.starts(with: start) else { return false }
+        return body[start.count] == UInt8(ascii: ",") || body[start.count] == UInt8(ascii: "}")
     }
 
     /// Completes the frame.

@@ -35,6 +35,27 @@ struct WireContractTests {
         #expect(golden.count < sample.frame.encoded().count * 8 / 10)
     }
 
+    // `_id`, and whether a compact download says it beside the document.
+    @Test(arguments: [
+        (#""a""#, false), (#"{"$oid":"64f000000000000000000001"}"#, false), (#"{"$numberLong":"8"}"#, false),
+        (#"{"$numberInt":"8"}"#, true), (#"{"$numberDouble":"8.0"}"#, true), (#"{"$numberDouble":"8.5"}"#, false),
+        (#"{"$numberDecimal":"8.50"}"#, true), (#"{"$symbol":"a"}"#, true), (#"{"a":{"$numberInt":"8"}}"#, true),
+    ])
+    func `a compact download says an _id that its document has in another form`(id: String, isSaid: Bool) throws {
+        let value = try ExtendedJSON.parse(id), revision = Revision(epoch: 1, number: 2)
+        let key = try #require(value.idText.flatMap { Value(idText: $0) })
+        func frame(_ document: Document) -> String {
+            let change = DocumentChange(
+                collection: "c", id: key, revision: revision, incarnation: revision, document: document)
+            let download = Download(from: Revision(epoch: 1, number: 1), to: revision, changes: [change])
+            return text(GatewayFrame.download(partition: Partition(text: "s:a"), download).encoded(isCompact: true))
+        }
+        let said = #""_id":\#(ExtendedJSON.print(key, mode: .exact)),"revision""#
+        #expect(frame(["_id": value, "n": 1]).contains(said) == isSaid)
+        #expect(frame(["_id": value]).contains(said) == isSaid)
+        #expect(frame(["n": 1, "_id": value]).contains(said))
+    }
+
     @Test func `the first change of a frame says its collection, and one without a document what it is`() throws {
         let beginning = #"{"type":"download","partition":"s:a","from":"1.1","changes":["#, end = #"],"to":"1.2"}"#
         func decode(_ change: String) throws(SyncProtocolError) -> GatewayFrame {
