@@ -48,7 +48,9 @@ struct FrameReader {
         switch document[name] {
         case .int32(let number) where number >= minimum: return Int64(number)
         case .int64(let number) where number >= minimum: return number
-        default: throw wrong(name, "an integer of at least \(minimum)")
+        default:
+            let bound = minimum == .min ? "" : ", at least \(minimum)"
+            throw wrong(name, "an integer of 64 bits\(bound)")
         }
     }
 

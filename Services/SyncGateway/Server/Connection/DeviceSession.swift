@@ -78,7 +78,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
                 report(.init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes"))
             case .tryAgainLater:
                 report(.init(code: .unavailable, message: "too many large frames are on their way; try again"))
-            default: report(.init(code: .badFrame, message: "the message is no WebSocket text"))
+            default: report(.init(code: .badFrame, message: "the frame breaks the rules of WebSocket, or isn't UTF-8"))
             }
         }
         socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
