@@ -299,18 +299,20 @@ public struct MemoryStore: Sendable {
     /// A chunk of catch-up.
     ///
     /// - Parameters:
-    ///   - from: where the device is served from: a checkpoint of the history; of number 0 for all there is.
+    ///   - point: where the device is served from: a checkpoint of the history; of number 0 for all there is. What was deleted up to the
+    ///     horizon is left out.
     ///   - limit: how many changes at the most.
     public func chunk(
-        of partition: Partition, from: Revision, limit: Int, device: String, user: String
+        of partition: Partition, from point: ResumePoint, limit: Int, device: String, user: String
     ) -> CatchUpChunk<Download> {
+        let from = point.revision
         let contents = self[partition]
         var changes = contents.documents.map { key, stored in
             DocumentChange(
                 collection: key.collection, id: stored.document["_id"] ?? .null, revision: stored.revision,
                 incarnation: stored.incarnation, document: stored.document)
         }
-        changes += contents.tombstones.map { key, tombstone in
+        changes += contents.tombstones.filter { $0.value.revision > point.horizon }.map { key, tombstone in
             DocumentChange(
                 collection: key.collection, id: tombstone.id, revision: tombstone.revision,
                 incarnation: tombstone.incarnation, document: nil)

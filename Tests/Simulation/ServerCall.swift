@@ -10,7 +10,7 @@ public enum ServerCall: Sendable {
     /// A device begins to be served.
     case subscribe(checkpoint: Revision, ResumeToken?, ResumePoint)
     /// A chunk of a catch-up of the partition.
-    case read(after: Revision, limit: Int, device: String, CatchUpChunk<Download>)
+    case read(after: ResumePoint, limit: Int, device: String, CatchUpChunk<Download>)
     case dropTombstones
     case backUp
     /// Back to the last backup, under a new epoch.

@@ -90,8 +90,8 @@ final class SimulatedLink {
     private var renewalTime: Int64?
     /// How many times changes were queued.
     private(set) var sentDownloads = 0
-    /// The revisions after which chunks have to be read.
-    var reading: [Revision] = []
+    /// After what chunks have to be read.
+    var reading: [ResumePoint] = []
     /// Chunks that were read, and haven't arrived yet.
     var late: [CatchUpChunk<Download>] = []
     /// The gateway has ended the session.

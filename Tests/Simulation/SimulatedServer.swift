@@ -173,10 +173,10 @@ struct SimulatedServer: Sendable {
         return point
     }
 
-    mutating func readChunk(after checkpoint: Revision, limit: Int, device: String) -> CatchUpChunk<Download> {
+    mutating func readChunk(after point: ResumePoint, limit: Int, device: String) -> CatchUpChunk<Download> {
         let chunk = store.chunk(
-            of: Self.partition, from: checkpoint, limit: limit, device: device, user: Self.user(of: device))
-        calls?.append(.read(after: checkpoint, limit: limit, device: device, chunk))
+            of: Self.partition, from: point, limit: limit, device: device, user: Self.user(of: device))
+        calls?.append(.read(after: point, limit: limit, device: device, chunk))
         return chunk
     }
 

@@ -21,20 +21,22 @@ extension DocumentStore {
     ///
     /// - Parameters:
     ///   - from: A checkpoint that ``epochHistories(of:)`` resumed.
+    ///   - horizon: What was deleted up to here is left out: the device had nothing of it, see `ResumePoint`.
     ///   - user: The user of `device`, whose last changeset's version is read.
     ///   - counts: Whether to count what remains, for showing progress: once per catch-up, since it takes time in proportion.
     public func catchUp(
-        app: String, partition: Partition, from: Revision, user: String, device: String,
-        counts: Bool = true, limits: CatchUpLimits = CatchUpLimits()
+        app: String, partition: Partition, from: Revision, deletionsAfter horizon: Revision = EpochHistory.beginning,
+        user: String, device: String, counts: Bool = true, limits: CatchUpLimits = CatchUpLimits()
     ) async throws -> CatchUp {
         let storage = try storage(of: app)
         let tables = try await tables.all(of: app).filter { storage.syncs($0.namespace) }
+        let deletions = max(from, horizon)
         let rows = try await client.query(
             CatchUpSQL.read(tables, counts: counts),
             [
                 .text(app), .text(partition.text), .int(Int64(from.epoch)), .int(from.number), .text(user),
                 .text(device), .int(Int64(limits.entries + 1)), .int(Int64(limits.bytes)), .text(storage.syncDatabase),
-                .textArray(tables.map(\.namespace.collection)),
+                .textArray(tables.map(\.namespace.collection)), .int(Int64(deletions.epoch)), .int(deletions.number),
             ])
         return try CatchUp(rows, from: from, isCounted: counts, limit: limits.entries)
     }
@@ -166,17 +168,20 @@ extension CatchUp {
 /// The statements of a catch-up.
 private enum CatchUpSQL {
     /// `$1` app, `$2` partition, `$3`, `$4` checkpoint, `$5` user, `$6` device, `$7` rows, `$8` bytes, `$9` database, `$10` the
-    /// tables' collections. One statement is one snapshot. Rows are cut by their compressed sizes first, and those
-    /// that remain by their real ones: a document that compresses well may be a thousand times larger.
+    /// tables' collections, `$11`, `$12` the revision after which deletions are read. One statement is one snapshot. Rows are cut by their
+    /// compressed sizes first, and those that remain by their real ones: a document that compresses well may be a thousand times larger.
     ///
     /// The first row describes the snapshot; its columns for an incarnation have the tombstone horizon.
     ///
     /// - Parameter counts: Whether all remaining changes are counted, which takes time in proportion to their number.
     static func read(_ tables: [CollectionTable], counts: Bool) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
-        // Also of collections that aren't synced any more: devices may have what left the partition with that. `$10` is named so that
-        // Postgres knows its type when no collection is synced.
-        let buried = "app = $1 and database = $9 and $10::text[] is not null and \(since)"
+        // Also of collections that aren't synced any more: devices may have what left the partition with that. `$3`, `$4` and `$10` are
+        // named so that Postgres knows their types when no collection is synced.
+        let buried = """
+            app = $1 and database = $9 and $10::text[] is not null and \(since)
+                and (epoch, revision) > ($11::int, $12::bigint)
+            """
         let sources = tables.enumerated().map { place, table in
             """
             (select ($10::text[])[\(place + 1)] as collection, _id, epoch, revision, incarnation_epoch,

@@ -37,7 +37,7 @@ public struct EpochHistory: Hashable, Sendable {
     ///   - head: The partition's head.
     public func resumePoint(for checkpoint: Revision, resuming token: ResumeToken? = nil, head: Revision) -> ResumePoint
     {
-        if let token, token.epoch == current, token.revision.number > 0, token.revision <= head {
+        if let token, token.epoch == current, token.revision.number > 0, max(token.revision, token.horizon) <= head {
             let staged = ResumePoint(revision: token.revision, horizon: token.horizon)
             if staged.isComplete(after: token.revision, dropped: tombstoneHorizon) { return staged }
         }
@@ -55,6 +55,6 @@ public struct EpochHistory: Hashable, Sendable {
         let shown = ResumePoint(revision: checkpoint)
         if isKnown, shown.isComplete(after: checkpoint, dropped: tombstoneHorizon) { return shown }
         // A device that is served from the start has nothing that was deleted before.
-        return ResumePoint(revision: Self.beginning, horizon: tombstoneHorizon)
+        return ResumePoint(revision: Self.beginning, horizon: head)
     }
 }

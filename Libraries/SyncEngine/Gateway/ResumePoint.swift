@@ -4,7 +4,7 @@ import DocumentModel
 public struct ResumePoint: Hashable, Sendable {
     /// The revision from which the device has to be served; of number 0 for the whole state.
     public var revision: Revision
-    /// Tombstones up to this revision aren't needed, although they may be after `revision`.
+    /// Tombstones up to this revision aren't needed, although they may be after `revision`: the device had nothing when they were made.
     public var horizon: Revision
 
     public init(revision: Revision, horizon: Revision = EpochHistory.beginning) {

@@ -10,7 +10,7 @@ public struct ResumeToken: Hashable, Sendable {
     public var revision: Revision
     /// The epoch of the database in which they were read.
     public var epoch: Int32
-    /// Tombstones up to this revision aren't needed, since the catch-up began with the whole state after they were dropped.
+    /// Tombstones up to this revision aren't needed, since the catch-up began with the whole state after they were made.
     public var horizon: Revision
 
     public init(revision: Revision, epoch: Int32, horizon: Revision) {

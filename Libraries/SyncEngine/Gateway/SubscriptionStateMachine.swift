@@ -28,8 +28,9 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         case sendSuspended
         /// Receive the partition's live frames, then call `attached` once the feed's position is known.
         case attach
-        /// Read what changed after the revision, in one snapshot and cut by size, then call `chunkRead`.
-        case readChunk(after: Revision, counts: Bool)
+        /// Read what changed after the revision, in one snapshot and cut by size, then call `chunkRead`. What was deleted up to the
+        /// horizon is left out.
+        case readChunk(after: ResumePoint, counts: Bool)
         /// Send a chunk of a catch-up, with what the device sends back if the catch-up is cut after it; `nil` with the last one.
         case sendChunk(CatchUpChunk<Payload>, CatchUpProgress, resume: ResumeToken?)
         /// Send a live frame.
@@ -176,7 +177,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         if chunk.isFinal { return actions + goLive(queued: queued) }
         catchUp.isReading = queued <= window
         state = .catchingUp(catchUp)
-        if catchUp.isReading { actions.append(.readChunk(after: cursor, counts: false)) }
+        if catchUp.isReading { actions.append(readChunk(counts: false)) }
         return actions
     }
 
@@ -212,7 +213,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         case .catchingUp(var catchUp) where !catchUp.isReading:
             catchUp.isReading = true
             state = .catchingUp(catchUp)
-            return [.readChunk(after: cursor, counts: false)]
+            return [readChunk(counts: false)]
         default: return []
         }
     }
@@ -246,7 +247,11 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             return []
         }
         state = .catchingUp(CatchUp())
-        return [.readChunk(after: cursor, counts: true)]
+        return [readChunk(counts: true)]
+    }
+
+    private func readChunk(counts: Bool) -> Action {
+        .readChunk(after: ResumePoint(revision: cursor, horizon: origin.horizon), counts: counts)
     }
 
     private mutating func goLive(queued: Int) -> [Action] {

@@ -47,6 +47,36 @@ struct CatchUpTests {
         }
     }
 
+    @Test func `a device that had nothing learns only of what was deleted since`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(
+                .of(
+                    1,
+                    [.insert("a", in: partition), .insert("b", in: partition), .insert("c", in: partition)],
+                    in: partition))
+            _ = try await fixture.commit(.of(2, [.delete("b")], in: partition))
+            let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+            let point = history.resumePoint(for: start, head: head)
+            func read(after revision: Revision) async throws -> CatchUp {
+                try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: revision, deletionsAfter: point.horizon,
+                    user: "ada", device: "phone", limits: .init(entries: 1))
+            }
+            let first = try await read(after: point.revision)
+            #expect(first.entries.map(\.idText) == ["s:a"])
+            #expect(first.remaining == 2)
+            // What it has got in the meantime is deleted.
+            _ = try await fixture.commit(.of(3, [.delete("a")], in: partition))
+            let second = try await read(after: first.to)
+            #expect(second.entries.map(\.idText) == ["s:c"])
+            let last = try await read(after: second.to)
+            #expect(last.entries.map(\.idText) == ["s:a"])
+            #expect(last.entries.first?.body == nil)
+            #expect(last.isFinal)
+        }
+    }
+
     @Test func `a standing says that there is nothing to read exactly when a read finds nothing`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
@@ -284,9 +314,9 @@ struct CatchUpTests {
         _ checkpoint: Revision, _ fixture: StoreFixture, partition: Partition = .conversation("1")
     ) async throws -> [String] {
         let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+        let point = history.resumePoint(for: checkpoint, head: head)
         let part = try await fixture.store.catchUp(
-            app: StoreFixture.app, partition: partition,
-            from: history.resumePoint(for: checkpoint, head: head).revision,
+            app: StoreFixture.app, partition: partition, from: point.revision, deletionsAfter: point.horizon,
             user: "ada", device: "phone")
         #expect(part.to == head)
         return part.entries.map(\.idText)

@@ -34,13 +34,13 @@ struct StoreReplay {
             let (history, head) = try await store.epochHistory(of: SimulatedWorld.partition, app: storage.app)
             let point = history.resumePoint(for: checkpoint, resuming: token, head: head)
             return difference("subscribe with \(checkpoint)", "\(point)", "\(expected)")
-        case .read(let revision, let limit, let device, let expected):
+        case .read(let point, let limit, let device, let expected):
             let read = try await store.catchUp(
-                app: storage.app, partition: SimulatedWorld.partition, from: revision,
-                user: SimulatedWorld.user(of: device),
+                app: storage.app, partition: SimulatedWorld.partition, from: point.revision,
+                deletionsAfter: point.horizon, user: SimulatedWorld.user(of: device),
                 device: device,
                 limits: .init(entries: limit))
-            return difference("read after \(revision)", try text(of: read), text(of: expected))
+            return difference("read after \(point)", try text(of: read), text(of: expected))
         case .dropTombstones:
             try await client.execute("update partita.tombstones set deleted_at = now() - interval '2 days'")
             try await HistoryRetention(client: client, options: .init(tombstoneDays: 1)).sweep()

@@ -73,8 +73,12 @@ extension Mutant {
             "tombstones-forgotten-by-token", epochs,
             "staged.isComplete(after: token.revision, dropped: tombstoneHorizon)", becomes: "true"),
         Mutant(
-            "start-needs-dropped-tombstones", epochs, "tombstoneHorizon",
-            in: "revision: Self.beginning, horizon: tombstoneHorizon", becomes: "Self.beginning"),
+            "start-needs-dropped-tombstones", epochs, "head", in: "revision: Self.beginning, horizon: head",
+            becomes: "Self.beginning"),
+        Mutant(
+            "deletions-during-a-first-catch-up-forgotten", subscription, "origin.horizon",
+            in: "revision: cursor, horizon: origin.horizon",
+            becomes: "origin.revision.number == 0 ? Revision(epoch: .max, number: .max) : origin.horizon"),
     ]
 
     /// How uploads are decided.

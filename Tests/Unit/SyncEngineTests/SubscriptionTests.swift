@@ -25,7 +25,7 @@ struct SubscriptionTests {
             case .sendSuspended: "suspended"
             case .sendUnavailable: "unavailable"
             case .attach: "attach"
-            case .readChunk(let after, let counts): counts ? "count \(after.number)" : "read \(after.number)"
+            case .readChunk(let after, let counts): "\(counts ? "count" : "read") \(after.revision.number)"
             case .sendChunk(let chunk, let progress, _): "chunk \(chunk.to.number) \(progress.done)/\(progress.total)"
             case .sendFrame(let to): "frame \(to)"
             case .sendRevoked(let reason): "revoked \(reason)"

@@ -149,7 +149,7 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             case .attach:
                 session.shard.attach(self, to: key)
                 perform(machine?.attached(queued: session.queuedBytes) ?? [])
-            case .readChunk(let revision, let counts): readChunk(after: revision, counts: counts)
+            case .readChunk(let point, let counts): readChunk(after: point, counts: counts)
             case .sendChunk(let chunk, let progress, let resume): send(chunk, progress, resume)
             case .sendFrame(.changes(let download)): session.send(data: download.frame(isCompact: session.readsCompact))
             case .sendFrame(.announcement), .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
@@ -257,27 +257,27 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
 
     // MARK: The catch-up
 
-    private func readChunk(after revision: Revision, counts: Bool) {
+    private func readChunk(after point: ResumePoint, counts: Bool) {
         // Most devices that open a partition again have everything, and all of them when the gateway was suspended for a moment. A partition
         // that is opened for the first time mostly has nothing.
         guard counts, !isBehind, let identity = session.identity else {
-            return readDocuments(after: revision, counts: counts)
+            return readDocuments(after: point, counts: counts)
         }
         run { [self, path, partition] in
             let standing = try await path.standings.value(
                 of: .init(app: identity.app, partition: partition, user: identity.user, device: identity.device))
             guard !isEnded else { return }
-            guard let standing, let nothing = CatchUp(after: revision, standing) else {
-                return readDocuments(after: revision, counts: counts)
+            guard let standing, let nothing = CatchUp(after: point.revision, standing) else {
+                return readDocuments(after: point, counts: counts)
             }
             path.epoch.saw(standing.epoch)
             chunkRead(nothing)
         }
     }
 
-    private func readDocuments(after revision: Revision, counts: Bool) {
+    private func readDocuments(after point: ResumePoint, counts: Bool) {
         isBehind = false
-        session.read(partition) { [self] in startReading(after: revision, counts: counts) }
+        session.read(partition) { [self] in startReading(after: point, counts: counts) }
     }
 
     private func chunkRead(_ read: CatchUp) {
@@ -289,13 +289,13 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
         perform(machine?.chunkRead(chunk, queued: session.queuedBytes) ?? [])
     }
 
-    private func startReading(after revision: Revision, counts: Bool) {
+    private func startReading(after point: ResumePoint, counts: Bool) {
         guard !isEnded, let identity = session.identity else { return session.readEnded() }
         run { [self, path, partition] in
             defer { session.readEnded() }
             let read = try await path.store.catchUp(
-                app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device,
-                counts: counts)
+                app: identity.app, partition: partition, from: point.revision, deletionsAfter: point.horizon,
+                user: identity.user, device: identity.device, counts: counts)
             path.epoch.saw(read.epoch)
             chunkRead(read)
         }

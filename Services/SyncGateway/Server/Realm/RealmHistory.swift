@@ -169,13 +169,15 @@ final class RealmHistory: Sendable {
             throw DocumentStoreError(.corruptRow, "no epoch")
         }
         let schema = try self.schema(known.schema)
-        var standing = known, from = history.resumePoint(for: known.revision, head: head).revision
+        let point = history.resumePoint(for: known.revision, head: head)
+        var standing = known, from = point.revision
         // What is read as a whole doesn't tell what was deleted; until its end, the history isn't further than it was.
         let isWhole = from.number == 0
         var gone = isWhole ? try await tables.objectKeys(of: key) : []
         while true {
             let read = try await store.catchUp(
-                app: key.app, partition: key.partition, from: from, user: "", device: "", counts: false)
+                app: key.app, partition: key.partition, from: from, deletionsAfter: point.horizon, user: "", device: "",
+                counts: false)
             var changes = changes(of: read.entries, schema, deployed)
             gone.subtract(changes.filter { $0.object != nil }.map(\.key))
             if read.isFinal { changes += gone.map { ($0, nil) } }
