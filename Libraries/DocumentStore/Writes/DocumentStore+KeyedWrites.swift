@@ -18,7 +18,65 @@ extension DocumentStore {
         _ writes: [KeyedWrite], app: String, with statements: [PostgresStatement], lockTimeout: Duration,
         refusal: (PostgresError) -> (any Error)?
     ) async throws -> [PostgresRows] {
-        let storage = try storage(of: app)
+        let storage = try storage(of: app), tables = try await tables(of: writes, storage)
+        return try await translating(refusal) {
+            let (rows, heads) = try await client.withTransaction { transaction in
+                try await commit(
+                    writes, to: tables, storage, with: statements, after: [Self.begin(lockTimeout)], in: transaction)
+            }
+            committed(heads, app: app)
+            return rows
+        }
+    }
+
+    /// Commits like ``commit(_:app:with:lockTimeout:refusal:)`` what is decided while nobody else can write in the partition: for a writer
+    /// whose decisions others have overtaken again and again.
+    /// - Parameters:
+    ///   - expected: Writes of documents that it is likely to write: these are locked before the partition, as other writers do it.
+    ///   - limit: How long the decision may take; afterwards nothing is committed.
+    ///   - decide: What is to be committed. It may read, but must not write documents by another connection.
+    public nonisolated(nonsending) func commitUndisturbed(
+        in partition: Partition, app: String, expecting expected: [KeyedWrite], lockTimeout: Duration, limit: Duration,
+        refusal: (PostgresError) -> (any Error)?,
+        _ decide: nonisolated(nonsending) () async throws -> (writes: [KeyedWrite], statements: [PostgresStatement])
+    ) async throws -> [PostgresRows] {
+        let storage = try storage(of: app), locks = Self.locks(expected, try await tables(of: expected, storage))
+        var undecided: (any Error)?
+        return try await translating {
+            // Errors of the decision are its own.
+            undecided ?? refusal($0)
+        } _: {
+            let (rows, heads) = try await client.withTransaction { transaction in
+                _ = try await transaction.pipeline(
+                    [
+                        Self.begin(lockTimeout),
+                        PostgresStatement(
+                            "select set_config('idle_in_transaction_session_timeout', $1, true)",
+                            [.text("\(limit.limitMilliseconds)ms")]),
+                    ] + locks.map(\.statement) + [
+                        PostgresStatement(
+                            "select from partita.partitions where app = $1 and partition = $2 for no key update",
+                            [.text(app), .text(partition.text)])
+                    ])
+                let (writes, statements): ([KeyedWrite], [PostgresStatement])
+                do { (writes, statements) = try await decide() } catch {
+                    undecided = error
+                    throw error
+                }
+                return try await commit(
+                    writes, to: try await tables(of: writes, storage), storage, with: statements, after: [],
+                    in: transaction)
+            }
+            committed(heads, app: app)
+            return rows
+        }
+    }
+
+    /// The tables that are written.
+    /// - Throws: `DocumentStoreError` (`conflict`) if two writes are of the same document.
+    private nonisolated(nonsending) func tables(
+        of writes: [KeyedWrite], _ storage: AppStorage
+    ) async throws -> [ChangeEvent.Namespace: CollectionTable] {
         var tables: [ChangeEvent.Namespace: CollectionTable] = [:], keys: Set<WritePlan.Key> = []
         for write in writes {
             guard keys.insert(WritePlan.Key(write.namespace, id: write.id)).inserted else {
@@ -27,8 +85,14 @@ extension DocumentStore {
             if tables[write.namespace] != nil { continue }
             tables[write.namespace] = try await self.tables.indexed(self.tables.ensured(write.namespace, of: storage))
         }
+        return tables
+    }
+
+    private nonisolated(nonsending) func translating<R>(
+        _ refusal: (PostgresError) -> (any Error)?, _ body: nonisolated(nonsending) () async throws -> R
+    ) async throws -> R {
         do {
-            return try await commitOnce(writes, to: tables, storage, with: statements, lockTimeout: lockTimeout)
+            return try await body()
         } catch let error as PostgresError {
             if let refusal = refusal(error) { throw refusal }
             if error.isUniqueViolation { throw await translated(error) }
@@ -38,32 +102,35 @@ extension DocumentStore {
         }
     }
 
-    private func commitOnce(
+    private static func begin(_ lockTimeout: Duration) -> PostgresStatement {
+        PostgresStatement(UploadSQL.begin, [.text("\(lockTimeout.limitMilliseconds)ms")])
+    }
+
+    /// - Parameters:
+    ///   - statements: The caller's, after the writes.
+    ///   - first: What is sent before them.
+    /// - Returns: the rows of the caller's statements, and the heads of the partitions that were written.
+    private nonisolated(nonsending) func commit(
         _ writes: [KeyedWrite], to tables: [ChangeEvent.Namespace: CollectionTable], _ storage: AppStorage,
-        with statements: [PostgresStatement], lockTimeout: Duration
-    ) async throws -> [PostgresRows] {
-        let begin = PostgresStatement(UploadSQL.begin, [.text("\(lockTimeout.limitMilliseconds)ms")])
-        let (rows, heads) = try await client.withTransaction { transaction -> ([PostgresRows], PostgresRows?) in
-            var plan = TablePlan(storage: storage), first = [begin]
-            let locks = Self.locks(writes, tables)
-            if !locks.isEmpty {
-                let found = try await transaction.pipeline(first + locks.map(\.statement)).dropFirst()
-                first = []
-                for (rows, (table, _)) in zip(found, locks) {
-                    for row in rows { plan.hold(table, id: try row.decode(0), row: try DocumentRow(row)) }
-                }
+        with statements: [PostgresStatement], after first: [PostgresStatement], in transaction: PostgresTransaction
+    ) async throws -> (rows: [PostgresRows], heads: [CommittedHead]) {
+        var plan = TablePlan(storage: storage), first = first
+        let locks = Self.locks(writes, tables)
+        if !locks.isEmpty {
+            let found = try await transaction.pipeline(first + locks.map(\.statement)).dropFirst(first.count)
+            first = []
+            for (rows, (table, _)) in zip(found, locks) {
+                for row in rows { plan.hold(table, id: try row.decode(0), row: try DocumentRow(row)) }
             }
-            let now = clock.now()
-            for write in writes {
-                if let table = tables[write.namespace] { try plan.add(write, in: table, now: now) }
-            }
-            try plan.checkSize(maximumTransactionBytes)
-            let own = first + (plan.isEmpty ? [] : [plan.numbering] + plan.statements())
-            let rows = try await transaction.commit(with: own + statements)
-            return (Array(rows[own.count...]), plan.isEmpty ? nil : rows[first.count])
         }
-        if let heads { committed(try CommittedHead.all(from: heads), app: storage.app) }
-        return rows
+        let now = clock.now()
+        for write in writes {
+            if let table = tables[write.namespace] { try plan.add(write, in: table, now: now) }
+        }
+        try plan.checkSize(maximumTransactionBytes)
+        let own = first + (plan.isEmpty ? [] : [plan.numbering] + plan.statements())
+        let rows = try await transaction.commit(with: own + statements)
+        return (Array(rows[own.count...]), plan.isEmpty ? [] : try CommittedHead.all(from: rows[first.count]))
     }
 
     /// The statements that lock the documents to update or delete, one for each table.

@@ -20,6 +20,9 @@ extension RealmHistory {
     private static let races = (
         attempts: 36, schedule: RetrySchedule(first: .milliseconds(5), limit: .milliseconds(500))
     )
+    /// After how many races that were lost nobody else may write in the partition during an attempt. If that fails, too, since it takes long,
+    /// others have as many turns again.
+    private static let lostRaces = 3
     /// How long a history's commits are alone after one has failed, so that it doesn't delay those of other partitions again.
     private static let timeAlone = Duration.seconds(10)
 
@@ -94,7 +97,7 @@ extension RealmHistory {
             for one in batch {
                 planned.append(try await plan(one.upload, after: planned, refusal: nil, assumesNew: assumesNew))
             }
-            try await commit(planned)
+            try await commit(try commit(of: planned))
             for (one, plan) in zip(batch, planned.plans) {
                 var integration = RealmUpload.Integration()
                 integration.take(plan)
@@ -116,21 +119,28 @@ extension RealmHistory {
 
     private func integrateAlone(_ upload: RealmUpload, _ integration: inout RealmUpload.Integration) async throws {
         var rest = upload.changesets[...], mayWrite = upload.mayWrite, size = rest.count, refusal: String?
-        var backoff = RetryBackoff(Self.races.schedule), assumesNew = !isAlone
+        var backoff = RetryBackoff(Self.races.schedule), assumesNew = !isAlone, expected: [KeyedWrite] = []
         while !rest.isEmpty {
             // A bad one is found by halves; what is good behind it isn't committed one by one.
             size = min(size, rest.count)
-            let standing = try await newest()
+            let standing = try await newest(), isUndisturbed = backoff.failures % (Self.lostRaces + 1) == Self.lostRaces
+            func hasMoved() async throws -> Bool { isUndisturbed ? false : try await self.hasMoved(standing) }
             do {
-                var part = upload, planned = PlannedUploads(after: standing)
+                var part = upload
                 part.changesets = Array(rest.prefix(size))
                 if size < rest.count { part.scanned = 0 }
-                let plan = try await plan(
-                    part, after: planned,
-                    refusal: refusal ?? (mayWrite ? nil : "the user may not write in the partition"),
-                    assumesNew: assumesNew)
-                planned.append(plan)
-                try await commit(planned)
+                let reason = refusal ?? (mayWrite ? nil : "the user may not write in the partition")
+                let plan: UploadPlan
+                if isUndisturbed {
+                    plan = try await integrateUndisturbed(part, refusal: reason, expecting: expected)
+                } else {
+                    var planned = PlannedUploads(after: standing)
+                    plan = try await self.plan(part, after: planned, refusal: reason, assumesNew: assumesNew)
+                    planned.append(plan)
+                    let commit = try self.commit(of: planned)
+                    expected = commit?.writes ?? []
+                    try await self.commit(commit)
+                }
                 integration.take(plan)
                 rest = rest.dropFirst(size)
                 size *= 2
@@ -142,7 +152,7 @@ extension RealmHistory {
                 forget()
                 // Another gateway may have changed the history while it was read.
                 if case .busy = refusal {
-                } else if try await !hasMoved(standing) {
+                } else if try await !hasMoved() {
                     if size == 1 { throw refusal }
                     // Those before the bad one are good.
                     size /= 2
@@ -156,7 +166,7 @@ extension RealmHistory {
             } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
                 forget()
                 // Another writer may be the reason: then it may be well after what that one has done.
-                if try await hasMoved(standing) {
+                if try await hasMoved() {
                     try await pause(&backoff)
                 } else if size > 1 {
                     size /= 2
@@ -165,6 +175,28 @@ extension RealmHistory {
                 }
             }
         }
+    }
+
+    /// Integrates while nobody else can write in the partition.
+    private func integrateUndisturbed(
+        _ upload: RealmUpload, refusal: String?, expecting expected: [KeyedWrite]
+    ) async throws -> UploadPlan {
+        try await turns.enter(ExactText(key.app), member: ExactText(upload.user))
+        defer { turns.leave(ExactText(key.app), member: ExactText(upload.user)) }
+        var plan: UploadPlan?, commit: RealmCommit?, request = view.withLock { $0.tail.lastRequest }
+        let reached = try await statements.commitUndisturbed(key, expecting: expected) {
+            // What was known before may have changed until now.
+            forget()
+            var planned = PlannedUploads(after: try await newest())
+            let made = try await self.plan(upload, after: planned, refusal: refusal, assumesNew: false)
+            planned.append(made)
+            request = view.withLock { $0.tail.lastRequest }
+            (plan, commit) = (made, try self.commit(of: planned))
+            return commit
+        }
+        guard let plan else { throw RealmRefusal.busy }
+        if let commit, let reached { committed(commit, reaching: reached, request: request) }
+        return plan
     }
 
     /// Whether an integration may have failed since an object exists that was taken for new.
@@ -288,14 +320,19 @@ extension RealmHistory {
         return now?.version != standing.version || now?.appVersion != standing.appVersion || head != standing.revision
     }
 
-    private func commit(_ planned: PlannedUploads) async throws {
+    /// The transaction of plans; `nil` if they add nothing.
+    private func commit(of planned: PlannedUploads) throws -> RealmCommit? {
         guard planned.provesAssumptions else { throw WrongAssumption() }
-        if planned.entries.isEmpty { return }
+        if planned.entries.isEmpty { return nil }
         let deployed = try deployed(), former = planned.standing
         let writes = try planned.writes(try schema(former.schema), in: key.partition, deployed.target(key.partition))
         let addition = planned.addition(writing: writes.map { ($0.namespace.collection, $0.id) })
+        return RealmCommit(key: key, former: former, addition: addition, writes: writes)
+    }
+
+    private func commit(_ commit: RealmCommit?) async throws {
+        guard let commit else { return }
         let request = view.withLock { $0.tail.lastRequest }
-        let commit = RealmCommit(key: key, former: former, addition: addition, writes: writes)
         let reached: Revision
         do {
             reached = try await statements.commit(commit, isAlone: isAlone)
@@ -303,7 +340,11 @@ extension RealmHistory {
             aloneUntil.withLock { $0 = .now + Self.timeAlone }
             throw error
         }
-        view.withLock { $0.committed(addition, after: former, reaching: reached, request: request) }
+        committed(commit, reaching: reached, request: request)
+    }
+
+    private func committed(_ commit: RealmCommit, reaching reached: Revision, request: Int) {
+        view.withLock { $0.committed(commit.addition, after: commit.former, reaching: reached, request: request) }
     }
 }
 

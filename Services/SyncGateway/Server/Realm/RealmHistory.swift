@@ -25,6 +25,8 @@ final class RealmHistory: Sendable {
     let view = Locked(HistoryView())
     private let decoded = Locked<(bytes: [UInt8], schema: ObjectSchema)?>(nil)
     let merges: FairGate<ExactText>
+    /// Who holds back others that write in a partition.
+    let turns: FairGate<ExactText>
     /// Until when uploads are committed alone.
     let aloneUntil = Locked<ContinuousClock.Instant?>(nil)
     /// What clients have uploaded and nobody integrates yet.
@@ -34,10 +36,12 @@ final class RealmHistory: Sendable {
 
     init(
         key: PartitionKey, store: DocumentStore, statements: SharedStatements, classes: RealmClasses,
-        merges: FairGate<ExactText>, snapshots: FairGate<ExactText>, compressions: FairGate<ExactText>, logger: Logger
+        merges: FairGate<ExactText>, turns: FairGate<ExactText>, snapshots: FairGate<ExactText>,
+        compressions: FairGate<ExactText>, logger: Logger
     ) {
         self.key = key
         self.merges = merges
+        self.turns = turns
         self.snapshots = snapshots
         self.compressions = compressions
         self.store = store

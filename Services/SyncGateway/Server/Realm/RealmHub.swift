@@ -32,6 +32,8 @@ final class RealmHub: Sendable {
     private let statements: SharedStatements
     /// A merge may take much memory and time: few at once, by app and user.
     private let merges = FairGate<ExactText>(places: 4, waiting: 25_000)
+    /// Who holds back others has a connection of Postgres for that time, and needs another one for what it reads: there may be no more.
+    private let turns = FairGate<ExactText>(places: 1, waiting: 25_000)
     /// A snapshot reads all objects of a partition.
     private let snapshots = FairGate<ExactText>(places: 1, waiting: 25_000)
     /// Large downloads are compressed one after the other, so that uploads needn't wait for many.
@@ -68,8 +70,8 @@ final class RealmHub: Sendable {
 
     private func makeHistory(_ key: PartitionKey) -> RealmHistory {
         RealmHistory(
-            key: key, store: store, statements: statements, classes: classes, merges: merges, snapshots: snapshots,
-            compressions: compressions, logger: logger)
+            key: key, store: store, statements: statements, classes: classes, merges: merges, turns: turns,
+            snapshots: snapshots, compressions: compressions, logger: logger)
     }
 
     /// The partition's history, for work that no session asks for.
