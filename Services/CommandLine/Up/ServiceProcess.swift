@@ -48,7 +48,11 @@ actor ServiceProcess {
                 let inherited = CurrentEnvironment.variables.filter { !files.contains($0.key) }
                 let child = try ChildProcess.spawn(
                     executable, arguments, environment: inherited.merging(own) { $1 }, output: .file(logFile))
-                try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
+                // It runs, and is supervised, also where its number can't be written, on a full disk.
+                do { try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8) } catch {
+                    unlink(pidFile)
+                    Progress.line("\(name) runs as \(child.pid), which can't be written to \(pidFile): \(error)")
+                }
                 return child
             },
             decide: { [ended] status in

@@ -23,6 +23,7 @@ actor Supervisor {
 
     /// The first pause before a new start; it doubles with each further end, up to ten seconds, and a run of a minute resets it.
     private static let firstPause = Duration.milliseconds(100)
+    private static let longestPause = Duration.seconds(10)
 
     /// - Parameter decide: called each time that the child ends by itself; also reports that to the user.
     init(spawn: @escaping Spawn, decide: @escaping Decide) {
@@ -69,18 +70,26 @@ actor Supervisor {
             if case .signaled = status { crashes += 1 }
             if case .end = decide(status) { return status }
             if ContinuousClock.now - started > .seconds(60) { pause = Self.firstPause }
+            guard let next = await startAgain(current.name, after: &pause) else { return nil }
+            current = next
+        }
+    }
+
+    /// Starts the child again, as often as it takes: what is in the way, such as a full disk, ends sooner or later.
+    /// - Returns: `nil` when it is to be stopped meanwhile.
+    private func startAgain(_ name: String, after pause: inout Duration) async -> ChildProcess? {
+        while true {
+            do { try await Task.sleep(for: pause) } catch { return nil }
+            if isStopping { return nil }
+            pause = min(pause * 2, Self.longestPause)
             do {
-                try await Task.sleep(for: pause)
-                if isStopping { return nil }
-                current = try spawn(crashes)
-                child = current
-            } catch is CancellationError {
-                return nil
+                let next = try spawn(crashes)
+                child = next
+                return next
             } catch {
-                Progress.line("\(current.name) can't be started again: \(error)")
-                return status
+                let wait = Int(pause / .seconds(1))
+                Progress.line("\(name) can't be started again, the next attempt is in \(max(wait, 1)) s: \(error)")
             }
-            pause = min(pause * 2, .seconds(10))
         }
     }
 }

@@ -28,6 +28,29 @@ extension EndToEnd {
             #expect(try await crashes(of: "media-offload", on: system) == before + 1)
         }
 
+        @Test func `a service whose number can't be written is supervised like others`() async throws {
+            let system = try await RunningSystem.shared(), name = "media-offload"
+            let file = "\(system.directory)/run/\(name).pid"
+            var former = try system.pid(of: name)
+            // As on a full disk: no file can take this name.
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.createDirectory(atPath: file + "/in-the-way", withIntermediateDirectories: true)
+            for _ in 0..<2 {
+                kill(former, SIGKILL)
+                try await eventually("\(name) is started again\n\(system.logEnds())", within: .seconds(30)) {
+                    let next = try Self.children(of: system.up.pid, named: name).first { $0 != former }
+                    former = next ?? former
+                    return next != nil
+                }
+            }
+            try FileManager.default.removeItem(atPath: file)
+            kill(former, SIGKILL)
+            try await eventually("the number is written again", within: .seconds(30)) {
+                FileManager.default.fileExists(atPath: file)
+            }
+            try await system.waitUntilReplaced(name, former)
+        }
+
         @Test func `the report names the request that was in progress`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
@@ -70,6 +93,19 @@ extension EndToEnd {
         static func children(of process: pid_t) throws -> [pid_t] {
             let text = try String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)
             return text.split(separator: " ").compactMap { pid_t($0) }
+        }
+
+        /// The processes of this name that any thread of a process has started.
+        private static func children(of process: pid_t, named name: String) throws -> [pid_t] {
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+            // Threads and processes may end meanwhile.
+            return threads.flatMap { thread in
+                let file = "/proc/\(process)/task/\(thread)/children"
+                let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+                return text.split(separator: " ").compactMap { pid_t($0) }
+            }.filter { child in
+                (try? String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8)) == name + "\n"
+            }
         }
 
         private func reports(in log: String) throws -> [[String: Any]] {
