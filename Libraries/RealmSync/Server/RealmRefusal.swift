@@ -30,7 +30,7 @@ package enum RealmRefusal: Error {
         switch self {
         case .notSynced:
             SessionError(.otherSessionError, "the app's sync is off", action: .transient, triesAgain: true)
-        case .busy: SessionError(.otherSessionError, "try again", action: .transient, triesAgain: true)
+        case .busy: .busy
         case .undecided:
             SessionError(
                 .otherSessionError, "it can't be decided now who may write in the partition", action: .transient,
@@ -43,5 +43,14 @@ package enum RealmRefusal: Error {
         case .schema(let message), .lacking(_, let message):
             SessionError(.invalidSchemaChange, message, action: .applicationBug, triesAgain: false)
         }
+    }
+}
+
+extension SessionError {
+    /// What is tried again succeeds soon.
+    fileprivate static var busy: SessionError {
+        var error = SessionError(.otherSessionError, "try again", action: .transient, triesAgain: true)
+        error.backoff = .init(seconds: 1, maximumSeconds: 30, multiplier: 2)
+        return error
     }
 }
