@@ -99,11 +99,42 @@ import Testing
         }
     }
 
+    private func stored(_ object: String, _ client: PostgresClient) async throws {
+        try await client.execute(
+            """
+            insert into partita.media_objects (app, digest, object, size, content_type, is_stored)
+            values ('app', $1, $1, 1, 'image/png', true)
+            """, [.text(object)])
+    }
+
+    @Test func `a former store, which lacks what was stored last, isn't the system's any more`() async throws {
+        try await withClient { client in
+            let former = try directory(), new = try directory()
+            try await instance(former, client).put("app/ab/0", [1], contentType: "image/png")
+            try await stored("app/ab/0", client)
+            try FileManager.default.removeItem(atPath: new)
+            try FileManager.default.copyItem(atPath: former, toPath: new)
+            for object in ["app/ab/1", "app/ab/2", "app/ab/3"] {
+                // Until then some of what was stored last may be lost.
+                try await instance(former, client).refuseForeign()
+                try await instance(new, client).put(object, [2], contentType: "image/png")
+                try await stored(object, client)
+            }
+            #expect(await refusal(of: instance(former, client)) == .foreign)
+            try await instance(new, client).refuseForeign()
+        }
+    }
+
     @Test func `after a loss, a store is accepted that lacks the media`() async throws {
         try await withClient { client in
             let lost = try directory(), new = try directory()
             try await instance(lost, client).put("app/ab/abcd", [1], contentType: "image/png")
-            try await instance(new, client, acceptsOther: true).put("app/ab/abce", [2], contentType: "image/png")
+            try await stored("app/ab/abcd", client)
+            #expect(await refusal(of: instance(new, client)) == .foreign)
+            try await instance(new, client, acceptsOther: true).verify()
+            // For good, also before anything else is stored.
+            try await instance(new, client).put("app/ab/abce", [2], contentType: "image/png")
+            try await stored("app/ab/abce", client)
             #expect(try await instance(new, client).get("app/ab/abce") == [2])
             #expect(await refusal(of: instance(lost, client)) == .foreign)
         }

@@ -10,7 +10,7 @@ import ServiceEngines
 /// its operations is carried out.
 ///
 /// The store has an object (`MediaStoreMark`) whose text is also in Postgres. Whoever copies all objects copies that, too, and the copy is
-/// taken for the store then.
+/// taken for the store then, as long as it has one of the three objects that were stored last: an old copy isn't it any more.
 final class KnownStorage: ObjectStorage {
     private enum State { case unknown, known, foreign }
 
@@ -20,6 +20,8 @@ final class KnownStorage: ObjectStorage {
     private let acceptsOther: Bool
     private let logger: Logger
     private let state = Locked(State.unknown)
+    /// Whether the last look at the store failed.
+    private let isFailing = Locked(false)
 
     init(_ storage: any ObjectStorage, client: PostgresClient, acceptsOther: Bool, logger: Logger) {
         self.storage = storage
@@ -36,7 +38,8 @@ final class KnownStorage: ObjectStorage {
         // Makes the bucket or directory, which isn't there at the first start; but none because of a wrong setting.
         if expected == nil || acceptsOther { try await storage.check() }
         let mark = try await storage.get(MediaStoreMark.key).map { String(decoding: $0, as: UTF8.self) }
-        let isRight = if let expected { mark == expected } else { try await hasMedia() }
+        let isMarked = if let expected { mark == expected } else { true }
+        let isRight = if isMarked { try await hasMedia() } else { false }
         if isRight || acceptsOther {
             if expected == nil || !isRight { try await adopt(mark, insteadOf: expected) }
             state.withLock { $0 = .known }
@@ -69,10 +72,14 @@ final class KnownStorage: ObjectStorage {
         return error
     }
 
-    /// Whether the store has what an earlier version has stored.
+    /// Whether the store has something of what was stored last, since it was accepted as the system's.
     private func hasMedia() async throws -> Bool {
         let newest = try await client.query(
-            "select object from partita.media_objects where is_stored order by created_at desc limit 3"
+            """
+            select object from partita.media_objects
+            where is_stored and created_at > coalesce((select adopted_at from partita.media_store), '-infinity')
+            order by created_at desc limit 3
+            """
         ).decode(String.self)
         // One or the other may be lost.
         for object in newest where try await storage.size(of: object) != nil { return true }
@@ -86,7 +93,7 @@ final class KnownStorage: ObjectStorage {
             let rows = try await transaction.query(
                 """
                 insert into partita.media_store as s (id) values ($1)
-                on conflict (is_only) do update set id = excluded.id where s.id = $2 returning id
+                on conflict (is_only) do update set id = excluded.id, adopted_at = now() where s.id = $2 returning id
                 """, [.text(id), former.map { .text($0) } ?? .null])
             if !rows.isEmpty, mark == nil {
                 try await storage.put(MediaStoreMark.key, Array(id.utf8), contentType: "text/plain")
@@ -99,8 +106,19 @@ final class KnownStorage: ObjectStorage {
     // MARK: Operations
 
     func check() async throws {
-        try await verify()
-        try await storage.check()
+        do {
+            try await verify()
+            try await storage.check()
+        } catch let error as ObjectStorageError where error.code != .foreign {
+            MediaOffloadMetrics.storageFailures.increment()
+            if !isFailing.withLock({ ($0, $0 = true).0 }) {
+                logger.error(
+                    "the object store can't be used: media wait, and links to them fail",
+                    metadata: ["error": "\(error)"])
+            }
+            throw error
+        }
+        if isFailing.withLock({ ($0, $0 = false).0 }) { logger.notice("the object store can be used again") }
     }
 
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
