@@ -60,9 +60,9 @@ enum BackupCommand {
                     manifest.schemas, snapshot: snapshot, to: BackupManifest.dump(in: directory))
             }
             manifest.media.areCopied = copy != nil
-            let missing = try await writeInventory(
+            let lost = try await writeInventory(
                 transaction, to: BackupManifest.inventory(in: directory), copying: copy)
-            if copy != nil { manifest.media.missing = missing }
+            if copy != nil { (manifest.media.missing, manifest.media.damaged) = lost }
             return manifest
         }
         let size = try FileManager.default.attributesOfItem(atPath: BackupManifest.dump(in: directory))[.size] as? Int
@@ -90,38 +90,48 @@ enum BackupCommand {
                 "select count(*), coalesce(sum(size), 0)::bigint from partita.media_objects where is_stored"
             ).only.decode((Int, Int).self)
         }
+        let origin: String = try await transaction.query(
+            "select \(BackupManifest.epochName) from partita.epochs order by epoch desc limit 1"
+        ).only.decode(0)
         return BackupManifest(
             createdAt: time, epoch: epoch, schemas: schemas, extensions: extensions, dumpBytes: 0, dumpDigest: nil,
-            apps: apps,
-            media: media, hasKeys: false)
+            origin: origin, apps: apps, media: media, hasKeys: false)
     }
 
     /// Writes the keys of the objects that the database refers to, one per line, and copies those that aren't copied yet.
-    /// - Returns: how many can't be copied, since they don't exist.
+    /// - Returns: how many can't be copied, since they don't exist; and how many have another size than when they were stored.
     private static func writeInventory(
         _ transaction: PostgresTransaction, to file: String, copying copy: MediaCopy?
-    ) async throws -> Int {
+    ) async throws -> (missing: Int, damaged: Int) {
         let hasMedia: Bool = try await transaction.query("select to_regclass('partita.media_objects') is not null").only
             .decode(0)
-        guard hasMedia else { return 0 }
+        guard hasMedia else { return (0, 0) }
         guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: file)
         else { throw ToolError("\(file) can't be written") }
         defer { handle.closeFile() }
-        var last = "", missing = 0
+        var last = "", missing = 0, damaged = 0
         while true {
             let objects = try await transaction.query(
-                "select object from partita.media_objects where is_stored and object > $1 order by object limit 10000",
-                [.text(last)]
-            ).decode(String.self)
-            guard let end = objects.last else { return missing }
-            last = end
-            try handle.write(contentsOf: Data((objects.joined(separator: "\n") + "\n").utf8))
+                """
+                select object, size::bigint from partita.media_objects where is_stored and object > $1 order by object
+                limit 10000
+                """, [.text(last)]
+            ).decode((String, Int).self)
+            guard let end = objects.last else { return (missing, damaged) }
+            last = end.0
+            try handle.write(contentsOf: Data((objects.map(\.0).joined(separator: "\n") + "\n").utf8))
             guard let copy else { continue }
-            for name in objects where try !copy.copy(name) {
-                missing += 1
-                guard missing <= 10 else { continue }
-                Progress.line("\(copy.source)/\(name) doesn't exist, although a document refers to it")
+            for (name, size) in objects {
+                if try !copy.copy(name) {
+                    missing += 1
+                    guard missing <= 10 else { continue }
+                    Progress.line("\(copy.source)/\(name) doesn't exist, although a document refers to it")
+                } else if let found = copy.size(of: name), found != size {
+                    damaged += 1
+                    guard damaged <= 10 else { continue }
+                    Progress.line("\(copy.source)/\(name) is damaged: it has \(found) bytes, not \(size)")
+                }
             }
         }
     }
@@ -138,12 +148,18 @@ enum BackupCommand {
         Output.line(directory)
         let objects = "\(manifest.media.objects) objects, \(manifest.media.bytes) bytes"
         if manifest.media.areCopied {
-            let missing = manifest.media.missing ?? 0
-            Progress.line(
-                missing == 0
-                    ? "media are in it: \(objects)"
-                    : "MEDIA ARE MISSING: \(missing) of \(objects) that \(directory)/media-objects.txt names don't exist in \(media.files ?? "")"
-            )
+            let missing = manifest.media.missing ?? 0, damaged = manifest.media.damaged ?? 0
+            if missing == 0, damaged == 0 { Progress.line("media are in it: \(objects)") }
+            if missing > 0 {
+                Progress.line(
+                    "MEDIA ARE MISSING: \(missing) of \(objects) that \(directory)/media-objects.txt names don't exist in \(media.files ?? "")"
+                )
+            }
+            if damaged > 0 {
+                Progress.line(
+                    "MEDIA ARE DAMAGED: \(damaged) of \(objects) have another size in \(media.files ?? "") than when they were stored"
+                )
+            }
         } else if manifest.media.objects > 0 {
             Progress.line(
                 "MEDIA ARE NOT IN IT: \(objects). \(media.advice); \(directory)/media-objects.txt has their names")

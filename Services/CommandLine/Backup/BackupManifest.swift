@@ -18,6 +18,9 @@ struct BackupManifest: Codable, Sendable {
     var dumpBytes: Int
     /// The dump's SHA-256, hexadecimal; backups of earlier versions have none.
     var dumpDigest: String?
+    /// The beginning of the epoch, by which later states of the same database are known (``epochName``); backups of earlier versions
+    /// don't say it.
+    var origin: String?
     /// The apps that were deployed.
     var apps: [String]
     var media: Media
@@ -32,7 +35,13 @@ struct BackupManifest: Codable, Sendable {
         var areCopied: Bool
         /// How many of the objects didn't exist as files; `nil` when they aren't copied, and in backups of earlier versions.
         var missing: Int?
+        /// How many have another size than when they were stored; `nil` as above.
+        var damaged: Int?
     }
+
+    /// An epoch's name, in SQL over `partita.epochs`. A restore begins an epoch of its own, so that a copy of the database has other ones
+    /// than this from then on.
+    static let epochName = "epoch || '/' || extract(epoch from started_at)"
 
     static func dump(in directory: String) -> String { directory + "/database.dump" }
     static func media(in directory: String) -> String { directory + "/media" }

@@ -29,6 +29,11 @@ struct MediaCopy {
         _ = try copy(name)
     }
 
+    /// The size of an object of the target, in bytes; `nil` if it doesn't exist.
+    func size(of name: String) -> Int? {
+        (try? manager.attributesOfItem(atPath: "\(target)/\(name)"))?[.size] as? Int
+    }
+
     /// Copies an object that is missing in the target.
     /// - Returns: whether the target has it then.
     func copy(_ name: String) throws -> Bool {

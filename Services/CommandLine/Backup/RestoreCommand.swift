@@ -1,4 +1,5 @@
 import ChildProcesses
+import DocumentModel
 import EventStream
 import Foundation
 import Kafka
@@ -16,6 +17,7 @@ enum RestoreCommand {
         options: [
             .init(
                 "media", value: "DIR", "where media are kept as files (default: PARTITA_MEDIA_DIRECTORY, or in --data)"),
+            .init("replace", "also delete another system's data, which the database has"),
             LocalConfiguration.option,
         ]
     ) { arguments in
@@ -28,7 +30,8 @@ enum RestoreCommand {
             CurrentEnvironment.variables[$0] != nil
         }
         if let named, isGiven || !ownsPostgres {
-            try await restore(manifest, from: directory, media: MediaPlace(arguments), named)
+            try await restore(
+                manifest, from: directory, media: MediaPlace(arguments), named, replaces: arguments.has("replace"))
         } else {
             // A stopped system of `partita up`: its engines are started for the duration of the restore.
             let environment = CurrentEnvironment.variables
@@ -43,7 +46,7 @@ enum RestoreCommand {
                 do {
                     try await restore(
                         manifest, from: directory, media: MediaPlace(arguments),
-                        LocalConfiguration(engines: engines, arguments))
+                        LocalConfiguration(engines: engines, arguments), replaces: arguments.has("replace"))
                     await engines.stop()
                 } catch {
                     await engines.stop()
@@ -60,10 +63,12 @@ enum RestoreCommand {
     }
 
     private static func restore(
-        _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration
+        _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration,
+        replaces: Bool
     ) async throws {
         try await Tool.run(configuration) { tool in
             try await refuseWhileServicesRun(tool.postgres)
+            if !replaces { try await refuseAnotherSystem(manifest, tool.postgres) }
             let topics = BrokerReset(tool)
             try await topics.check()
             if manifest.media.areCopied, let files = media.files {
@@ -109,6 +114,34 @@ enum RestoreCommand {
         guard names.isEmpty else {
             throw ToolError("\(names.joined(separator: ", ")) still use the database: stop the services first")
         }
+    }
+
+    /// A wrong URL or data directory would cost the system that is there.
+    private static func refuseAnotherSystem(_ manifest: BackupManifest, _ client: PostgresClient) async throws {
+        func has(_ table: String) async throws -> Bool {
+            try await client.query("select to_regclass('partita.\(table)') is not null").only.decode(0)
+        }
+        guard try await has("epochs"), try await has("apps") else { return }
+        let apps = try await client.query("select id from partita.apps where not is_removed order by id").decode(
+            String.self)
+        let users: Int =
+            try await has("auth_users")
+            ? try await client.query("select count(*) from partita.auth_users").only.decode(0) : 0
+        if apps.isEmpty, users == 0 { return }
+        let isKnown: Bool
+        if let origin = manifest.origin {
+            let found = try await client.query(
+                "select from partita.epochs where \(BackupManifest.epochName) = $1", [.text(origin)])
+            isKnown = !found.isEmpty
+        } else {
+            isKnown = Set(texts: apps).isSubset(of: Set(texts: manifest.apps))
+        }
+        guard !isKnown else { return }
+        throw ToolError(
+            """
+            the database is another system's than the backup's, and has \(users) users and the apps [\(apps.joined(separator: ", "))]: a \
+            restore deletes them. Check the database's URL or --data; with --replace it is done all the same
+            """)
     }
 
     /// Drops all schemas of this project, including those created after the backup.

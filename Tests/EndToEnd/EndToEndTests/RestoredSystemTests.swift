@@ -42,6 +42,7 @@ extension EndToEnd {
 
             try await ada.close()
             #expect(await first.up.terminate(grace: .seconds(40)) == .exited(0))
+            try await refuseBackupOfAnotherSystem(backup, first)
             try await SystemBackup.run("partita restore", backup, first)
             let second = try await RunningSystem.start(name, basePort: first.basePort)
             let again = TestConversation(id: talk.id, system: second)
@@ -85,6 +86,19 @@ extension EndToEnd {
             }
             try await other.close()
             #expect(await third.up.terminate(grace: .seconds(40)) == .exited(0))
+        }
+
+        /// A wrong URL or data directory costs no system.
+        private func refuseBackupOfAnotherSystem(_ backup: String, _ system: RunningSystem) async throws {
+            let manifest = "\(backup)/manifest.json", own = try String(contentsOfFile: manifest, encoding: .utf8)
+            let other = own.replacing(/"origin" : "[^"]+"/, with: #""origin" : "another/1""#)
+            #expect(other != own)
+            try other.write(toFile: manifest, atomically: true, encoding: .utf8)
+            let refused = try await tool(["restore", backup], system)
+            #expect(refused.status == .exited(1))
+            #expect(refused.output.contains("another system's than the backup's"), "\(refused.output)")
+            #expect(refused.output.contains("[rchat]"), "\(refused.output)")
+            try own.write(toFile: manifest, atomically: true, encoding: .utf8)
         }
 
         @Test func `a restore refuses an invalid backup and a running system`() async throws {
@@ -142,6 +156,7 @@ extension EndToEnd {
                 try Data([1]).write(to: URL(fileURLWithPath: file))
             }
             for name in names { try store(name) }
+            try Data().write(to: URL(fileURLWithPath: "\(media)/\(names[7])"))
             // A service stores other objects in folders of their own meanwhile.
             let writing = Task {
                 for number in 0... {
@@ -160,6 +175,8 @@ extension EndToEnd {
             #expect(gone.isEmpty)
             #expect(made.output.contains("\(app)/300/object doesn't exist"), "\(made.output)")
             #expect(made.output.contains("MEDIA ARE MISSING: 1 of"), "\(made.output)")
+            #expect(made.output.contains("\(names[7]) is damaged: it has 0 bytes, not 1"), "\(made.output)")
+            #expect(made.output.contains("MEDIA ARE DAMAGED: 1 of"), "\(made.output)")
         }
 
         // MARK: The documented commands
