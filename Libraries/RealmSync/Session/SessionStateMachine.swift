@@ -58,6 +58,10 @@ package struct SessionStateMachine: Sendable {
     package private(set) var file: ClientFile?
     private(set) var mayWrite = false
     private var isWorking = false
+    /// How many times in a row uploads were integrated.
+    private var integrations = 0
+    /// After so many times something is sent first: a client that uploads without a pause would never be told what it has uploaded.
+    private static let integrationsInARow = 4
     /// Whether there may be something to send.
     var isStale = false
     /// What ends the session after what is integrated was acknowledged: what isn't acknowledged, a client uploads again after its reset.
@@ -262,9 +266,11 @@ package struct SessionStateMachine: Sendable {
                 // Otherwise the session is woken when there is room.
                 guard now.hasRoom else { break }
                 actions.append(begin(.read))
-            } else if !uploads.isEmpty {
+            } else if !uploads.isEmpty, integrations < Self.integrationsInARow || !isStale {
+                integrations += 1
                 actions += takeUploads()
             } else {
+                integrations = 0
                 guard isStale else { break }
                 isStale = false
                 // If not, something else wakes the session.
