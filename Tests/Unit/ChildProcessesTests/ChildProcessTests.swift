@@ -40,7 +40,7 @@ struct ChildProcessTests {
             executable: "sleep", arguments: ["60"], environment: CurrentEnvironment.variables, workingDirectory: "/",
             output: .discard, descriptors: [], account: nil, deathSignal: SIGINT)
         var thread = pthread_t()
-        let reference = Unmanaged.passRetained(Box(launch))
+        let box = Box(launch), reference = Unmanaged.passRetained(box)
         let failure = pthread_create(
             &thread, nil,
             { raw in
@@ -50,7 +50,6 @@ struct ChildProcessTests {
                 box.done.signal()
                 return nil
             }, reference.toOpaque())
-        let box = reference.takeUnretainedValue()
         #expect(failure == 0)
         box.done.wait()
         var status: Int32 = 0
