@@ -17,8 +17,25 @@ struct LeaseWatch: Service, PositionedFeed {
 
     /// Returns when the gateway is in the registry. Devices are admitted afterwards, so no revocation misses them.
     func waitUntilPositioned() async throws {
-        try await registry.enter(gateway)
+        // Postgres may be killed while the gateway starts.
+        while try await !enter() { try await Task.sleep(for: Self.pause) }
+    }
+
+    /// The time before another attempt to enter the registry.
+    private static let pause = Duration.milliseconds(500)
+
+    /// - Returns: whether the gateway is in the registry.
+    /// - Throws: `CancellationError`.
+    private func enter() async throws -> Bool {
+        do {
+            try await registry.enter(gateway)
+        } catch let error where !(error is CancellationError) {
+            // The next attempt may succeed; the lease outlasts a few failed ones.
+            logger.warning("the registry of gateways can't be reached", metadata: ["error": "\(error)"])
+            return false
+        }
         lease.registered(for: GatewayRegistry.validity)
+        return true
     }
 
     func run() async throws {
@@ -41,12 +58,9 @@ struct LeaseWatch: Service, PositionedFeed {
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: GatewayRegistry.signInterval)
-                try await waitUntilPositioned()
-            } catch is CancellationError {
-                return
+                _ = try await enter()
             } catch {
-                // The next attempt may succeed; the lease outlasts a few failed ones.
-                logger.warning("the registry of gateways can't be reached", metadata: ["error": "\(error)"])
+                return  // cancelled
             }
         }
     }
