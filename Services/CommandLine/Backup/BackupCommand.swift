@@ -78,14 +78,13 @@ enum BackupCommand {
                 (select array_agg(distinct s) from (
                     select 'partita' union all select schema_name from partita.collections) as names(s)),
                 (select coalesce(array_agg(extname::text order by extname), '{}') from pg_extension where extname <> 'plpgsql'),
-                (select coalesce(array_agg(distinct app), '{}') from partita.collections),
-                to_regclass('partita.media_objects') is not null
+                (select coalesce(array_agg(distinct app), '{}') from partita.collections)
             """
         ).only
-        let (time, epoch, schemas, extensions, apps, hasMedia) = try row.decode(
-            (String, Int, [String], [String], [String], Bool).self)
+        let (time, epoch, schemas, extensions, apps) = try row.decode(
+            (String, Int, [String], [String], [String]).self)
         var media = BackupManifest.Media(objects: 0, bytes: 0, areCopied: false)
-        if hasMedia {
+        if try await transaction.hasTable("partita.media_objects") {
             (media.objects, media.bytes) = try await transaction.query(
                 "select count(*), coalesce(sum(size), 0)::bigint from partita.media_objects where is_stored"
             ).only.decode((Int, Int).self)
@@ -103,9 +102,7 @@ enum BackupCommand {
     private static func writeInventory(
         _ transaction: PostgresTransaction, to file: String, copying copy: MediaCopy?
     ) async throws -> (missing: Int, damaged: Int) {
-        let hasMedia: Bool = try await transaction.query("select to_regclass('partita.media_objects') is not null").only
-            .decode(0)
-        guard hasMedia else { return (0, 0) }
+        guard try await transaction.hasTable("partita.media_objects") else { return (0, 0) }
         guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: file)
         else { throw ToolError("\(file) can't be written") }

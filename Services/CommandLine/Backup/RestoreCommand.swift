@@ -118,14 +118,11 @@ enum RestoreCommand {
 
     /// A wrong URL or data directory would cost the system that is there.
     private static func refuseAnotherSystem(_ manifest: BackupManifest, _ client: PostgresClient) async throws {
-        func has(_ table: String) async throws -> Bool {
-            try await client.query("select to_regclass('partita.\(table)') is not null").only.decode(0)
-        }
-        guard try await has("epochs"), try await has("apps") else { return }
+        guard try await client.hasTable("partita.epochs"), try await client.hasTable("partita.apps") else { return }
         let apps = try await client.query("select id from partita.apps where not is_removed order by id").decode(
             String.self)
         let users: Int =
-            try await has("auth_users")
+            try await client.hasTable("partita.auth_users")
             ? try await client.query("select count(*) from partita.auth_users").only.decode(0) : 0
         if apps.isEmpty, users == 0 { return }
         let isKnown: Bool
@@ -146,9 +143,8 @@ enum RestoreCommand {
 
     /// Drops all schemas of this project, including those created after the backup.
     private static func preface(_ manifest: BackupManifest, _ client: PostgresClient) async throws -> String {
-        let known: Bool = try await client.query("select to_regclass('partita.collections') is not null").only.decode(0)
         let present =
-            known
+            try await client.hasTable("partita.collections")
             ? try await client.query("select distinct schema_name from partita.collections").decode(String.self) : []
         let schemas = Set(present).union(manifest.schemas).union(["partita"])
         return
@@ -159,8 +155,7 @@ enum RestoreCommand {
 
     /// The epoch of the database that the backup replaces; 0 when it is empty.
     private static func formerEpoch(_ client: PostgresClient) async throws -> Int64 {
-        let isKnown: Bool = try await client.query("select to_regclass('partita.epochs') is not null").only.decode(0)
-        guard isKnown else { return 0 }
+        guard try await client.hasTable("partita.epochs") else { return 0 }
         return try await client.query("select coalesce(max(epoch), 0)::bigint from partita.epochs").only.decode(0)
     }
 

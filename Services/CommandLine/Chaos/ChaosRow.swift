@@ -20,10 +20,7 @@ struct ChaosRow: Sendable {
         for collection in ChaosApp.synced {
             let table = "\(ChaosApp.schema).\"\(collection)\""
             // A table is made with the first document.
-            guard
-                try await tool.postgres.query("select to_regclass($1) is not null", [.text(table)]).first?.decode(0)
-                    == true
-            else { continue }
+            guard try await tool.postgres.hasTable(table) else { continue }
             let found = try await tool.postgres.query(
                 "select partition, revision, body::text from \(table) order by _id")
             for (partition, revision, body) in try found.decode((String, Int64, String).self) {

@@ -38,8 +38,7 @@ enum EncryptionKey {
     private static func requireNothingEncrypted(_ places: Places, _ configuration: LocalConfiguration) async throws {
         let isEncrypted = try await Tool.run(configuration) { tool in
             let table = "partita.auth_signing_keys"
-            let exists = try await tool.postgres.query("select to_regclass($1) is not null", [.text(table)])
-            guard try exists.first?.decode(0, as: Bool.self) == true else { return false }
+            guard try await tool.postgres.hasTable(table) else { return false }
             return try await !tool.postgres.query("select from \(table) limit 1").isEmpty
         }
         if isEncrypted {
