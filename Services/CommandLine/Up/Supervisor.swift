@@ -1,4 +1,5 @@
 import ChildProcesses
+import EventLoop
 
 /// Keeps a child process running: starts it again when it ends by itself, and counts its crashes.
 actor Supervisor {
@@ -21,9 +22,8 @@ actor Supervisor {
     private var isStopping = false
     private var crashes = 0
 
-    /// The first pause before a new start; it doubles with each further end, up to ten seconds, and a run of a minute resets it.
-    private static let firstPause = Duration.milliseconds(100)
-    private static let longestPause = Duration.seconds(10)
+    /// The pauses before new starts. A run of a minute resets them.
+    private var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(100), limit: .seconds(10)))
 
     /// - Parameter decide: called each time that the child ends by itself; also reports that to the user.
     init(spawn: @escaping Spawn, decide: @escaping Decide) {
@@ -62,33 +62,31 @@ actor Supervisor {
 
     private func watch(_ first: ChildProcess) async -> ChildProcess.ExitStatus? {
         var current = first
-        var pause = Self.firstPause
         while true {
             let started = ContinuousClock.now
             let status = await current.wait()
             if isStopping { return nil }
             if case .signaled = status { crashes += 1 }
             if case .end = decide(status) { return status }
-            if ContinuousClock.now - started > .seconds(60) { pause = Self.firstPause }
-            guard let next = await startAgain(current.name, after: &pause) else { return nil }
-            current = next
+            if ContinuousClock.now - started > .seconds(60) { backoff.reset() }
+            do { current = try await startAgain(current.name) } catch {
+                return nil  // stopped
+            }
         }
     }
 
     /// Starts the child again, as often as it takes: what is in the way, such as a full disk, ends sooner or later.
-    /// - Returns: `nil` when it is to be stopped meanwhile.
-    private func startAgain(_ name: String, after pause: inout Duration) async -> ChildProcess? {
+    /// - Throws: `CancellationError` when it is stopped meanwhile.
+    private func startAgain(_ name: String) async throws -> ChildProcess {
         while true {
-            do { try await Task.sleep(for: pause) } catch { return nil }
-            if isStopping { return nil }
-            pause = min(pause * 2, Self.longestPause)
+            try await Task.sleep(for: backoff.next())
+            try Task.checkCancellation()
             do {
                 let next = try spawn(crashes)
                 child = next
                 return next
             } catch {
-                let wait = Int(pause / .seconds(1))
-                Progress.line("\(name) can't be started again, the next attempt is in \(max(wait, 1)) s: \(error)")
+                Progress.line("\(name) can't be started again now, which is tried further: \(error)")
             }
         }
     }

@@ -1,3 +1,4 @@
+import EventLoop
 import Grants
 import Lifecycle
 import Logging
@@ -17,12 +18,10 @@ struct LeaseWatch: Service, PositionedFeed {
 
     /// Returns when the gateway is in the registry. Devices are admitted afterwards, so no revocation misses them.
     func waitUntilPositioned() async throws {
-        // Postgres may be killed while the gateway starts.
-        while try await !enter() { try await Task.sleep(for: Self.pause) }
+        // Postgres may be restarted while the gateway starts.
+        var backoff = RetryBackoff(.reconnecting)
+        while try await !enter() { try await Task.sleep(for: backoff.next()) }
     }
-
-    /// The time before another attempt to enter the registry.
-    private static let pause = Duration.milliseconds(500)
 
     /// - Returns: whether the gateway is in the registry.
     /// - Throws: `CancellationError`.
