@@ -111,14 +111,21 @@ final class KnownStorage: ObjectStorage {
             try await storage.check()
         } catch let error as ObjectStorageError where error.code != .foreign {
             MediaOffloadMetrics.storageFailures.increment()
-            if !isFailing.withLock({ ($0, $0 = true).0 }) {
+            if hasChanged(toFailing: true) {
                 logger.error(
                     "the object store can't be used: media wait, and links to them fail",
                     metadata: ["error": "\(error)"])
             }
             throw error
         }
-        if isFailing.withLock({ ($0, $0 = false).0 }) { logger.notice("the object store can be used again") }
+        if hasChanged(toFailing: false) { logger.notice("the object store can be used again") }
+    }
+
+    private func hasChanged(toFailing isFailing: Bool) -> Bool {
+        self.isFailing.withLock { state in
+            defer { state = isFailing }
+            return state != isFailing
+        }
     }
 
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
