@@ -13,6 +13,8 @@ public struct DownloadEncoder: Sendable {
     private let isCompact: Bool
     /// That of the change before.
     private var collection: ExactText?
+    /// Kept for its memory.
+    private var beginning: [UInt8] = []
     /// How many changes the frame has so far.
     public private(set) var count = 0
 
@@ -45,12 +47,12 @@ public struct DownloadEncoder: Sendable {
     ) {
         count += 1
         let id = Value(idText: idText) ?? .null
-        let isUpsert = isCompact && body != nil
-        let saysId = !isCompact || !Self.begins(body, with: id)
+        let saysOperation = !isCompact || body == nil
+        let saysId = !isCompact || !begins(body, with: id)
         let saysCollection = !isCompact || self.collection != ExactText(collection)
         if saysCollection { self.collection = ExactText(collection) }
         writer.element { writer in
-            if !isUpsert { writer.field("op", body == nil ? "delete" : "upsert") }
+            if saysOperation { writer.field("op", body == nil ? "delete" : "upsert") }
             if saysCollection { writer.field("collection", collection) }
             if saysId { writer.field("_id", id) }
             writer.field("revision", revision)
@@ -66,12 +68,13 @@ public struct DownloadEncoder: Sendable {
     }
 
     /// Whether a document begins with this `_id`, byte for byte.
-    private static func begins(_ body: [UInt8]?, with id: Value) -> Bool {
+    private mutating func begins(_ body: [UInt8]?, with id: Value) -> Bool {
         guard let body else { return false }
-        var start = Array(#"{"_id":"#.utf8)
-        ExtendedJSON.append(id, mode: .exact, to: &start)
-        guard body.count > start.count, body.starts(with: start) else { return false }
-        return body[start.count] == UInt8(ascii: ",") || body[start.count] == UInt8(ascii: "}")
+        beginning.removeAll(keepingCapacity: true)
+        beginning += #"{"_id":"#.utf8
+        ExtendedJSON.append(id, mode: .exact, to: &beginning)
+        guard body.count > beginning.count, body.starts(with: beginning) else { return false }
+        return body[beginning.count] == UInt8(ascii: ",") || body[beginning.count] == UInt8(ascii: "}")
     }
 
     /// Completes the frame.
