@@ -101,7 +101,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                     }
                     last = lately.heads
                     if ContinuousClock.now >= nextOfAll {
-                        // What hasn't changed lately isn't in flight any more.
+                        // What hasn't changed lately isn't in flight any more. (The newest change may have an older time than others, of
+                        // a transaction that lasted.)
                         let others = try await sweep(.unchanged(for: pace.lately)) { lately.heads[$0] == nil ? $1 : 0 }
                         nextOfAll = .now + pace.wait(after: others.duration)
                     }

@@ -24,13 +24,14 @@ public struct ChangeHistory: GapSource {
     public func heads(
         unhandledBy consumer: String, of partitions: SweepScope, after key: PartitionKey?, limit: Int
     ) async throws -> [PartitionHead] {
+        let isYoung = "wall_time > now() - $5 * interval '1 second'"
         var (source, condition, age) = ("partita.partitions p", "", Duration?.none)
         switch partitions {
         case .all: break
         case .changed(let time):
             // From the young changes, which are few however many partitions there are.
             source = """
-                (select distinct app, partition from partita.changes where wall_time > now() - $5 * interval '1 second') c
+                (select distinct app, partition from partita.changes where \(isYoung)) c
                 join partita.partitions p using (app, partition)
                 """
             age = time
@@ -38,7 +39,7 @@ public struct ChangeHistory: GapSource {
             condition = """
                 and not exists (
                     select from partita.changes c where c.app = p.app and c.partition = p.partition and c.epoch = p.epoch
-                        and c.revision = p.head and c.wall_time > now() - $5 * interval '1 second')
+                        and c.revision = p.head and \(isYoung))
                 """
             age = time
         }
