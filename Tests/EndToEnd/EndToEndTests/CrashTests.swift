@@ -91,20 +91,18 @@ extension EndToEnd {
         }
 
         static func children(of process: pid_t) throws -> [pid_t] {
-            let text = try String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)
-            return text.split(separator: " ").compactMap { pid_t($0) }
-        }
-
-        /// The processes of this name that any thread of a process has started.
-        private static func children(of process: pid_t, named name: String) throws -> [pid_t] {
-            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
-            // Threads and processes may end meanwhile.
-            return threads.flatMap { thread in
+            // Each thread has its own; one may end meanwhile.
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").flatMap { thread in
                 let file = "/proc/\(process)/task/\(thread)/children"
                 let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
                 return text.split(separator: " ").compactMap { pid_t($0) }
-            }.filter { child in
-                (try? String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8)) == name + "\n"
+            }
+        }
+
+        private static func children(of process: pid_t, named name: String) throws -> [pid_t] {
+            try children(of: process).filter {
+                // One may end meanwhile.
+                (try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)) == name + "\n"
             }
         }
 
