@@ -35,7 +35,7 @@ extension DocumentStore {
     ///   - expected: Writes of documents that it is likely to write: these are locked before the partition, as other writers do it.
     ///   - limit: How long the decision may take; afterwards nothing is committed.
     ///   - decide: What is to be committed. It may read, but must not write documents by another connection.
-    public nonisolated(nonsending) func commitUndisturbed(
+    public nonisolated(nonsending) func commitExclusively(
         in partition: Partition, app: String, expecting expected: [KeyedWrite], lockTimeout: Duration, limit: Duration,
         refusal: (PostgresError) -> (any Error)?,
         _ decide: nonisolated(nonsending) () async throws -> (writes: [KeyedWrite], statements: [PostgresStatement])

@@ -97,7 +97,7 @@ extension RealmHistory {
             for one in batch {
                 planned.append(try await plan(one.upload, after: planned, refusal: nil, assumesNew: assumesNew))
             }
-            try await commit(try commit(of: planned))
+            try await commit(try transaction(of: planned))
             for (one, plan) in zip(batch, planned.plans) {
                 var integration = RealmUpload.Integration()
                 integration.take(plan)
@@ -123,23 +123,24 @@ extension RealmHistory {
         while !rest.isEmpty {
             // A bad one is found by halves; what is good behind it isn't committed one by one.
             size = min(size, rest.count)
-            let standing = try await newest(), isUndisturbed = backoff.failures % (Self.lostRaces + 1) == Self.lostRaces
-            func hasMoved() async throws -> Bool { isUndisturbed ? false : try await self.hasMoved(standing) }
+            // None where others are held back, so that nobody is faster.
+            let isExclusive = backoff.failures % (Self.lostRaces + 1) == Self.lostRaces
+            let standing = isExclusive ? nil : try await newest()
             do {
                 var part = upload
                 part.changesets = Array(rest.prefix(size))
                 if size < rest.count { part.scanned = 0 }
                 let reason = refusal ?? (mayWrite ? nil : "the user may not write in the partition")
                 let plan: UploadPlan
-                if isUndisturbed {
-                    plan = try await integrateUndisturbed(part, refusal: reason, expecting: expected)
-                } else {
+                if let standing {
                     var planned = PlannedUploads(after: standing)
                     plan = try await self.plan(part, after: planned, refusal: reason, assumesNew: assumesNew)
                     planned.append(plan)
-                    let commit = try self.commit(of: planned)
-                    expected = commit?.writes ?? []
-                    try await self.commit(commit)
+                    let transaction = try transaction(of: planned)
+                    expected = transaction?.writes ?? []
+                    try await commit(transaction)
+                } else {
+                    plan = try await integrateExclusively(part, refusal: reason, expecting: expected)
                 }
                 integration.take(plan)
                 rest = rest.dropFirst(size)
@@ -152,7 +153,7 @@ extension RealmHistory {
                 forget()
                 // Another gateway may have changed the history while it was read.
                 if case .busy = refusal {
-                } else if try await !hasMoved() {
+                } else if try await !hasMoved(standing) {
                     if size == 1 { throw refusal }
                     // Those before the bad one are good.
                     size /= 2
@@ -166,7 +167,7 @@ extension RealmHistory {
             } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
                 forget()
                 // Another writer may be the reason: then it may be well after what that one has done.
-                if try await hasMoved() {
+                if try await hasMoved(standing) {
                     try await pause(&backoff)
                 } else if size > 1 {
                     size /= 2
@@ -178,25 +179,27 @@ extension RealmHistory {
     }
 
     /// Integrates while nobody else can write in the partition.
-    private func integrateUndisturbed(
+    private func integrateExclusively(
         _ upload: RealmUpload, refusal: String?, expecting expected: [KeyedWrite]
     ) async throws -> UploadPlan {
         try await turns.enter(ExactText(key.app), member: ExactText(upload.user))
         defer { turns.leave(ExactText(key.app), member: ExactText(upload.user)) }
-        var plan: UploadPlan?, commit: RealmCommit?, request = view.withLock { $0.tail.lastRequest }
-        let reached = try await statements.commitUndisturbed(key, expecting: expected) {
+        var made: (plan: UploadPlan, transaction: RealmCommit?, request: Int)?
+        let reached = try await statements.commitExclusively(key, expecting: expected) {
             // What was known before may have changed until now.
             forget()
             var planned = PlannedUploads(after: try await newest())
-            let made = try await self.plan(upload, after: planned, refusal: refusal, assumesNew: false)
-            planned.append(made)
-            request = view.withLock { $0.tail.lastRequest }
-            (plan, commit) = (made, try self.commit(of: planned))
-            return commit
+            let plan = try await plan(upload, after: planned, refusal: refusal, assumesNew: false)
+            planned.append(plan)
+            let transaction = try transaction(of: planned)
+            made = (plan, transaction, view.withLock { $0.tail.lastRequest })
+            return transaction
         }
-        guard let plan else { throw RealmRefusal.busy }
-        if let commit, let reached { committed(commit, reaching: reached, request: request) }
-        return plan
+        guard let made else { throw RealmRefusal.busy }
+        if let transaction = made.transaction, let reached {
+            committed(transaction, reaching: reached, request: made.request)
+        }
+        return made.plan
     }
 
     /// Whether an integration may have failed since an object exists that was taken for new.
@@ -314,14 +317,15 @@ extension RealmHistory {
         try await Task.sleep(for: backoff.next())
     }
 
-    /// Whether anybody has written since.
-    private func hasMoved(_ standing: HistoryStanding) async throws -> Bool {
+    /// Whether anybody has written since; nobody where there is no standing, since others were held back.
+    private func hasMoved(_ standing: HistoryStanding?) async throws -> Bool {
+        guard let standing else { return false }
         let (now, head) = try await tables.standing(of: key)
         return now?.version != standing.version || now?.appVersion != standing.appVersion || head != standing.revision
     }
 
     /// The transaction of plans; `nil` if they add nothing.
-    private func commit(of planned: PlannedUploads) throws -> RealmCommit? {
+    private func transaction(of planned: PlannedUploads) throws -> RealmCommit? {
         guard planned.provesAssumptions else { throw WrongAssumption() }
         if planned.entries.isEmpty { return nil }
         let deployed = try deployed(), former = planned.standing
@@ -330,21 +334,23 @@ extension RealmHistory {
         return RealmCommit(key: key, former: former, addition: addition, writes: writes)
     }
 
-    private func commit(_ commit: RealmCommit?) async throws {
-        guard let commit else { return }
+    private func commit(_ transaction: RealmCommit?) async throws {
+        guard let transaction else { return }
         let request = view.withLock { $0.tail.lastRequest }
         let reached: Revision
         do {
-            reached = try await statements.commit(commit, isAlone: isAlone)
+            reached = try await statements.commit(transaction, isAlone: isAlone)
         } catch {
             aloneUntil.withLock { $0 = .now + Self.timeAlone }
             throw error
         }
-        committed(commit, reaching: reached, request: request)
+        committed(transaction, reaching: reached, request: request)
     }
 
-    private func committed(_ commit: RealmCommit, reaching reached: Revision, request: Int) {
-        view.withLock { $0.committed(commit.addition, after: commit.former, reaching: reached, request: request) }
+    private func committed(_ transaction: RealmCommit, reaching reached: Revision, request: Int) {
+        view.withLock {
+            $0.committed(transaction.addition, after: transaction.former, reaching: reached, request: request)
+        }
     }
 }
 

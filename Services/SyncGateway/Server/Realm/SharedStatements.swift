@@ -115,7 +115,7 @@ final class SharedStatements: Sendable {
     }
 
     /// How long a commit that nobody disturbs waits for others, and how long it may take to be decided: others wait meanwhile.
-    private static let undisturbed = (lockTimeout: Duration.milliseconds(500), limit: Duration.seconds(1))
+    private static let exclusive = (lockTimeout: Duration.milliseconds(500), limit: Duration.seconds(1))
 
     /// Commits what is decided while nobody else can write in the partition.
     /// - Parameters:
@@ -123,14 +123,14 @@ final class SharedStatements: Sendable {
     ///   - decide: Begins with the state of the partition as it is then; `nil` when there is nothing to commit.
     /// - Returns: See ``commit(_:isAlone:lockTimeout:)``; `nil` when there was nothing to commit.
     /// - Throws: Like that, and what `decide` throws.
-    func commitUndisturbed(
+    func commitExclusively(
         _ key: PartitionKey, expecting expected: [KeyedWrite], _ decide: () async throws -> RealmCommit?
     ) async throws -> Revision? {
         var decided: RealmCommit?
         do {
-            let rows = try await store.commitUndisturbed(
-                in: key.partition, app: key.app, expecting: expected, lockTimeout: Self.undisturbed.lockTimeout,
-                limit: Self.undisturbed.limit, refusal: RealmTables.refusal
+            let rows = try await store.commitExclusively(
+                in: key.partition, app: key.app, expecting: expected, lockTimeout: Self.exclusive.lockTimeout,
+                limit: Self.exclusive.limit, refusal: RealmTables.refusal
             ) {
                 decided = try await decide()
                 guard let decided else { return ([], []) }
