@@ -133,7 +133,7 @@ private struct CollectionSQL {
         ), head as (
             insert into partita.partitions as p (app, partition, epoch, head)
             select $1, $7, partita.current_epoch(), 1 from locked
-            on conflict (app, partition) do update set epoch = excluded.epoch, head = p.head + 1
+            on conflict (app, partition) do update set epoch = \(CommitSQL.latestEpoch), head = p.head + 1
             returning epoch, head
         ), stored as (
             update \(table) t set epoch = head.epoch, revision = head.head, clocks = $8::json, body = $9::json,

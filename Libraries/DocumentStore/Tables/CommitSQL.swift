@@ -5,6 +5,10 @@ enum CommitSQL {
     /// The first statement of a transaction: disables the triggers for external writers. `$1` lock timeout.
     static let begin = "select set_config('partita.writer', 'library', true), set_config('lock_timeout', $1, true)"
 
+    /// The epoch of a partition's next revision, in the conflict of an insert that has the current epoch. One may have begun while the
+    /// statement waited for the partition's row: then the statement doesn't see it yet, but the row has it.
+    static let latestEpoch = "greatest(excluded.epoch, p.epoch, p.anew)"
+
     /// Locks the partitions in their order and moves their heads: `$1` app, `$2` partitions in order, `$3` the number of revisions
     /// for each.
     ///
@@ -17,7 +21,7 @@ enum CommitSQL {
             select partita.current_epoch() as epoch, \(KeptPlans.setting) offset 0
         ) e, unnest($2::text[], $3::bigint[]) w(partition, count)
         order by w.partition collate "C"
-        on conflict (app, partition) do update set epoch = excluded.epoch, head = p.head + excluded.head
+        on conflict (app, partition) do update set epoch = \(latestEpoch), head = p.head + excluded.head
         returning partition, epoch, head
         """
 

@@ -238,18 +238,21 @@ begin
         insert into partita.partitions as p (app, partition, epoch, head)
         select app, partition, present, count from needs order by app, partition
         on conflict (app, partition) do update set
-            head = p.head + excluded.head, epoch = excluded.epoch
-        returning p.app, p.partition, p.head
+            -- An epoch that began while this waited for the partition isn't `present` yet, but the row has it.
+            head = p.head + excluded.head, epoch = greatest(excluded.epoch, p.epoch, p.anew)
+        returning p.app, p.partition, p.epoch, p.head
     ), numbered as (
-        select s.relation, s._id, s.leaves,
+        select s.relation, s._id, s.leaves, h.epoch,
             h.head - n.count + row_number() over (partition by s.app, s.partition order by s.ordinal, s.leaves) as revision
         from slots s join needs n using (app, partition) join heads h using (app, partition)
     )
     update partita.pending p set
-        epoch = present, revision = n.arriving, left_epoch = present, left_revision = n.leaving
+        epoch = n.arriving_epoch, revision = n.arriving,
+        left_epoch = n.leaving_epoch, left_revision = n.leaving
     from (
         select relation, _id,
-            max(revision) filter (where not leaves) as arriving, max(revision) filter (where leaves) as leaving
+            max(revision) filter (where not leaves) as arriving, max(revision) filter (where leaves) as leaving,
+            max(epoch) filter (where not leaves) as arriving_epoch, max(epoch) filter (where leaves) as leaving_epoch
         from numbered group by relation, _id
     ) n
     where p.xid = tx and p.relation = n.relation and p._id = n._id;

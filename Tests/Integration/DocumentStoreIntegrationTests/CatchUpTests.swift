@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 import Postgres
 import SyncEngine
+import TestSupport
 import Testing
 
 struct CatchUpTests {
@@ -306,6 +307,48 @@ struct CatchUpTests {
             #expect(try await served(Revision(epoch: head.epoch, number: 2), fixture) == [])
             #expect(try await fixture.store.serveAnew(app: StoreFixture.app) == 2)
             #expect(try await served(exact, fixture, partition: other) == ["s:o"])
+        }
+    }
+
+    @Test(arguments: ["device", "update", "SQL"])
+    func `a write that waits while its partition is served anew is in the epoch that begins`(_ writer: String)
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            let partition = Partition.conversation("1")
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            _ = try await fixture.store.serveAnew(app: StoreFixture.app)
+            try await fixture.client.withConnection { other in
+                try await other.runScript("begin; select partita.serve_anew('\(StoreFixture.app)', null)")
+                let write = Task {
+                    switch writer {
+                    case "device": _ = try await fixture.commit(.of(2, [.insert("b", in: partition)], in: partition))
+                    case "update":
+                        _ = try await fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+                            .updateOne(["_id": "a"], ["$set": ["text": "changed"]])
+                    default:
+                        try await fixture.client.execute(
+                            "update \(fixture.table) set document = document || '{\"text\": \"changed\"}'")
+                    }
+                }
+                try await eventually("the write waits") {
+                    try await fixture.client.query(
+                        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+                    ).count == 1
+                }
+                try await other.runScript("commit")
+                try await write.value
+            }
+            let (_, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+            #expect(head.number == 2)
+            // A device that was served anew before the write gets it.
+            #expect(
+                try await served(Revision(epoch: head.epoch, number: 1), fixture) == [
+                    writer == "device" ? "s:b" : "s:a"
+                ])
+            let rows = try await fixture.client.query("select distinct epoch from partita.changes where revision = 2")
+            #expect(try rows.decode(Int32.self) == [head.epoch])
         }
     }
 
