@@ -22,6 +22,9 @@ public struct MailMessage: Sendable {
         self.date = date
     }
 
+    /// Whether the text is a single address on one line, without a name. It need not exist.
+    public static func isAddress(_ text: String) -> Bool { (try? MailAddress.check(text)) != nil }
+
     /// The mail in its transmitted form: header, empty line, body in Base64, with all lines ended by CR LF.
     /// - Throws: `HTTPClientError` with `invalidRequest` when an address could inject header fields.
     public func encoded() throws(HTTPClientError) -> [UInt8] {

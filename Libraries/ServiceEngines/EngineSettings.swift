@@ -132,12 +132,12 @@ public enum EngineSettings {
 
     /// For a service that gives clients addresses of the system.
     public static let publicURL = ConfigurationKey<String>.url(
-        "public.url", schemes: ["http", "https"],
+        "public.url", schemes: ["http", "https"], isBase: true,
         "The base URL of HTTP that clients are given; by default the request's own."
     ).optional
 
     static let hostingURL = ConfigurationKey<String>.url(
-        "hosting.url", schemes: ["http", "https"],
+        "hosting.url", schemes: ["http", "https"], isBase: true,
         "Where apps' hosted files are served: `https://apps.example.com` serves those of the app shop at https://shop.apps.example.com. Without it they aren't."
     ).optional
 

@@ -93,6 +93,18 @@ public struct Configuration: Sendable {
         return value
     }
 
+    /// Checks that a duration isn't longer than another, or than half of it.
+    /// - Throws: `ConfigurationError` of the first key.
+    public func check(
+        _ key: ConfigurationKey<Duration>, isAtMostHalf: Bool = false, of other: ConfigurationKey<Duration>
+    ) throws(ConfigurationError) {
+        guard self[key] > self[other] / (isAtMostHalf ? 2 : 1) else { return }
+        let limit = "\(other.description.name), which is \(DurationText.print(self[other]))"
+        throw ConfigurationError(
+            key: key.description.name,
+            "must be at most \(isAtMostHalf ? "half of " : "")\(limit), not \(DurationText.print(self[key]))")
+    }
+
     /// Where the value of a key comes from; `nil` for a key that isn't among `keys`.
     public func source(of name: String) -> Source? { sources[name] }
 

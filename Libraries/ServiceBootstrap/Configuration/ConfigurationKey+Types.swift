@@ -46,8 +46,10 @@ extension ConfigurationKey where Value == String {
     /// A key whose value is a URL of one of the schemes, with a host. Without a default it must be set.
     ///
     /// It counts as a secret, because URLs of engines may contain passwords.
+    ///
+    /// - Parameter isBase: Whether paths are appended to it, so that it may have no query and no fragment.
     public static func url(
-        _ name: String, schemes: [String], default value: String? = nil, _ documentation: String
+        _ name: String, schemes: [String], isBase: Bool = false, default value: String? = nil, _ documentation: String
     ) -> Self {
         let range = schemes.map { "\($0)://" }.joined(separator: ", ")
         return ConfigurationKey(
@@ -56,6 +58,9 @@ extension ConfigurationKey where Value == String {
                 guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
                     schemes.contains(scheme), url.host?.isEmpty == false
                 else { throw InvalidText("must be a URL that begins with \(range) and has a host") }
+                if isBase, url.query != nil || url.fragment != nil {
+                    throw InvalidText("must have no query and no fragment, since paths are appended to it")
+                }
                 return text
             })
     }

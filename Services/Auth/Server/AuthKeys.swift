@@ -1,3 +1,4 @@
+import HTTPClient
 public import ServiceBootstrap
 import ServiceEngines
 
@@ -6,7 +7,8 @@ public enum AuthKeys {
     static let redisPrefix = ConfigurationKey<String>.string(
         "auth.redisPrefix", default: "partita:auth:", "What auth's keys in Redis begin with.")
     static let syncURL = ConfigurationKey<String>.url(
-        "sync.url", schemes: ["ws", "wss"], "The base URL of sync that clients are given; by default that for HTTP."
+        "sync.url", schemes: ["ws", "wss"], isBase: true,
+        "The base URL of sync that clients are given; by default that for HTTP."
     ).optional
     static let adminToken = ConfigurationKey<String>.string(
         "admin.token", isSecret: true,
@@ -47,7 +49,9 @@ public enum AuthKeys {
         "mail.folder", "Without smtp.url, mails are written to this folder and their links to the log: for development."
     ).optional
     static let mailFrom = ConfigurationKey<String>.string(
-        "mail.from", default: "no-reply@localhost", "The address that mails come from.")
+        "mail.from", default: "no-reply@localhost", "The address that mails come from, without a name.",
+        problem: { MailMessage.isAddress($0) ? nil : "must be an address such as no-reply@example.com, without a name" }
+    )
     static let passwordThreads = ConfigurationKey<Int>.int(
         "auth.passwordThreads", default: 2, range: 1...64, "Threads that hash passwords.")
     static let passwordOperations = ConfigurationKey<Int>.int(
@@ -81,13 +85,13 @@ public enum AuthKeys {
         "Requests keys, metadata and tokens of issuers by http too: for development, since keys can be replaced in transit."
     )
     static let googleIssuer = ConfigurationKey<String>.url(
-        "auth.googleIssuer", schemes: ["http", "https"], default: "https://accounts.google.com",
+        "auth.googleIssuer", schemes: ["http", "https"], isBase: true, default: "https://accounts.google.com",
         "The issuer of the ID tokens of oauth2-google.")
     static let appleIssuer = ConfigurationKey<String>.url(
-        "auth.appleIssuer", schemes: ["http", "https"], default: "https://appleid.apple.com",
+        "auth.appleIssuer", schemes: ["http", "https"], isBase: true, default: "https://appleid.apple.com",
         "The issuer of the ID tokens of oauth2-apple.")
     static let facebookURL = ConfigurationKey<String>.url(
-        "auth.facebookURL", schemes: ["http", "https"], default: "https://graph.facebook.com",
+        "auth.facebookURL", schemes: ["http", "https"], isBase: true, default: "https://graph.facebook.com",
         "The base URL of the Graph API, which checks the access tokens of oauth2-facebook.")
     static let facebookDialogURL = ConfigurationKey<String>.url(
         "auth.facebookDialogURL", schemes: ["http", "https"], default: "https://www.facebook.com/dialog/oauth",

@@ -25,6 +25,8 @@ struct AuthMetrics: Sendable {
     /// Passwords that were refused because too many wait.
     let passwordsRefused = Counter(
         label: "auth_passwords_refused_total", help: "Passwords not taken because too many wait.")
+    /// Mails by outcome: `sent`, `refused` (the mail server doesn't take the address), `failed` (it can't be sent now).
+    let mails = MetricFamily<Counter>(label: "auth_mails_total", help: "Mails.", dimensions: ["outcome"])
     /// Age of the oldest event that isn't published, in seconds.
     let outboxAge = Gauge(label: "auth_outbox_oldest_seconds", help: "Age of the oldest event that hasn't left.")
     /// Published events.

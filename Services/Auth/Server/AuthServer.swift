@@ -54,6 +54,7 @@ public enum AuthServer {
         let logger = context.logger
         let store = AccountStore(client: engines.postgres)
         let metrics = AuthMetrics()
+        try configuration.check(AuthKeys.accessTokenLifetime, of: AuthKeys.refreshTokenLifetime)
         let lifetimes = TokenLifetimes(configuration)
         let keys = try SigningKeyRing(
             store: store, secrets: engines.keys, schedule: SigningKeyRing.Schedule(longestToken: lifetimes.refresh),
@@ -98,8 +99,8 @@ public enum AuthServer {
         let links = EmailLinks(
             accounts: accounts,
             sender: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),
-            functions: functions, lifetime: configuration[AuthKeys.mailTokenLifetime].components.seconds, logger: logger
-        )
+            functions: functions, lifetime: configuration[AuthKeys.mailTokenLifetime].components.seconds,
+            metrics: metrics, logger: logger)
         let issuerClient = IssuerClient(
             loop: context.loops.next(), allowsPlain: configuration[AuthKeys.allowsPlainKeySets],
             egress: try EgressPolicy(configuration))

@@ -48,10 +48,14 @@ extension PasswordHasher {
 extension MailSender {
     /// By SMTP, into a folder, or not at all.
     ///
-    /// - Throws: `HTTPClientError` when the mail server's URL is malformed.
-    init(configuration: Configuration, on loop: EventLoop, logger: Logger) throws {
+    /// - Throws: `ConfigurationError` when the mail server's URL is malformed.
+    init(configuration: Configuration, on loop: EventLoop, logger: Logger) throws(ConfigurationError) {
         if let url = configuration[AuthKeys.smtpURL] {
-            self = try .smtp(url: url, from: configuration[AuthKeys.mailFrom], on: loop)
+            do {
+                self = try .smtp(url: url, from: configuration[AuthKeys.mailFrom], on: loop)
+            } catch {
+                throw ConfigurationError(key: AuthKeys.smtpURL.description.name, error.message)
+            }
         } else if let folder = configuration[AuthKeys.mailFolder] {
             self = .folder(folder, from: configuration[AuthKeys.mailFrom], logger: logger)
         } else {

@@ -15,7 +15,7 @@ public enum MediaOffloadServer {
     static let directory = ConfigurationKey<String>.string(
         "media.directory", default: "media", "Where objects are kept as files while `s3.endpoint` isn't set.")
     static let publicURL = ConfigurationKey<String>.url(
-        "media.public-url", schemes: ["http", "https"], default: "http://127.0.0.1:8084",
+        "media.public-url", schemes: ["http", "https"], isBase: true, default: "http://127.0.0.1:8084",
         "The URL under which devices reach this service: links in documents begin with it.")
     static let linkLifetime = ConfigurationKey<Duration>.duration(
         "media.link-lifetime", default: .seconds(300), range: .seconds(5)...(.seconds(86_400)),

@@ -15,7 +15,7 @@ public enum PermissionsServer {
         "Maximum number of processes that run rule functions; one app may use half of them.")
     static let heartbeat = ConfigurationKey<Duration>.duration(
         "heartbeat.interval", default: .seconds(1), range: .milliseconds(50)...(.seconds(60)),
-        "How often heartbeats are sent to the gateways.")
+        "How often heartbeats are sent to the gateways; at most half of `lease.duration`.")
     static let lease = ConfigurationKey<Duration>.duration(
         "lease.duration", default: .seconds(5), range: .milliseconds(500)...(.seconds(300)),
         "How long gateways serve after the last heartbeat; the same for all instances.")
@@ -33,6 +33,8 @@ public enum PermissionsServer {
 
     /// Creates the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
+        // One heartbeat may be late without all partitions being suspended.
+        try context.configuration.check(heartbeat, isAtMostHalf: true, of: lease)
         let engines = try ServiceEngines(context, usesSecrets: true)
         let logger = context.logger
         let functions = FunctionHostPool(

@@ -81,7 +81,8 @@ final class PermissionsFixture: Sendable {
         store.define(AppStorage(definition))
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "kafka.pool": pool, "functions.hosts": "2", "lease.duration": "1s",
+            "kafka.pool": pool, "functions.hosts": "2", "heartbeat.interval": "250ms",
+            "lease.duration": "1s",
         ]
         let settings = values.merging(engines.kafkaSettings) { $1 }
         try await Self.serve(settings)

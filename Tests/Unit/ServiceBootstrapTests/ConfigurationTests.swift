@@ -157,6 +157,36 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         let markdown = Configuration.markdown(keys)
         #expect(markdown.contains("| `mode` | `PARTITA_MODE` | choice | `safe` | fast, safe | How to work. |"))
     }
+
+    @Test func `a base URL has neither a query nor a fragment`() throws {
+        let key = ConfigurationKey.url("public.url", schemes: ["https"], isBase: true, "Where clients are.")
+        #expect(
+            try Configuration(keys: [key.description], fileValues: ["public.url": "https://a/b/"])[key]
+                == "https://a/b/")
+        for text in ["https://a/?b=c", "https://a/#b", "https://a?"] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try Configuration(keys: [key.description], fileValues: ["public.url": text])
+            }
+            #expect("\(try #require(error))".contains("no query and no fragment"))
+        }
+    }
+
+    @Test func `a duration that contradicts another is an error of its key`() throws {
+        let lease = ConfigurationKey.duration(
+            "lease", default: .seconds(5), range: .milliseconds(500)...(.seconds(300)), "How long.")
+        let configuration = try Configuration(keys: keys + [lease.description], fileValues: required)
+        try configuration.check(lease, of: timeout)
+        try configuration.check(lease, isAtMostHalf: true, of: timeout)
+        let error = #expect(throws: ConfigurationError.self) {
+            try configuration.check(timeout, isAtMostHalf: true, of: lease)
+        }
+        #expect(
+            "\(try #require(error))" == "relay.timeout: must be at most half of lease, which is 5s, not 1m30s")
+        let even = ConfigurationKey.duration(
+            "even", default: .milliseconds(2500), range: .zero...(.seconds(3)), "How long.")
+        try Configuration(keys: [lease.description, even.description], fileValues: [:])
+            .check(even, isAtMostHalf: true, of: lease)
+    }
 }
 
 @Suite struct ConfigurationFileTests {

@@ -17,6 +17,7 @@ struct EmailLinks: Sendable {
     let functions: FunctionCaller
     /// How long a link works, in seconds.
     let lifetime: Int64
+    let metrics: AuthMetrics
     let logger: Logger
 
     /// Makes a new secret for an address and stores its digest. Of earlier ones the newest four still work.
@@ -42,10 +43,13 @@ struct EmailLinks: Sendable {
     func send(_ message: Mail) async throws {
         do {
             try await sender.send(message)
+            metrics.mails["sent"].increment()
         } catch let error as HTTPClientError where [.rejected, .invalidRequest].contains(error.code) {
+            metrics.mails["refused"].increment()
             logger.warning("a mail was refused", metadata: ["error": "\(error)"])
             throw AuthError(.badRequest, "the mail server refuses this address")
         } catch {
+            metrics.mails["failed"].increment()
             logger.error("a mail can't be sent", metadata: ["error": "\(error)"])
             throw AuthError(.serviceUnavailable, "the mail can't be sent now; ask for it again later")
         }

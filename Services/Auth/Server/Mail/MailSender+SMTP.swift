@@ -8,7 +8,7 @@ extension MailSender {
     ///   - url: as `SMTPClient.Configuration` reads it.
     ///   - sender: an address, without a name.
     /// - Throws: `HTTPClientError` when the URL is malformed.
-    static func smtp(url: String, from sender: String, on loop: EventLoop) throws -> MailSender {
+    static func smtp(url: String, from sender: String, on loop: EventLoop) throws(HTTPClientError) -> MailSender {
         var configuration = try SMTPClient.Configuration(url: url)
         // A client waits for the answer to its call.
         configuration.timeout = .seconds(20)

@@ -5,7 +5,7 @@ import ServiceBootstrap
 /// The keys of an S3-compatible object store.
 struct S3Settings: Sendable {
     static let endpoint = ConfigurationKey<String>.url(
-        "s3.endpoint", schemes: ["http", "https"],
+        "s3.endpoint", schemes: ["http", "https"], isBase: true,
         "The object store, `https://host[:port]`; without it objects are files."
     ).optional
     static let bucket = ConfigurationKey<String>.string(
