@@ -247,11 +247,12 @@ final class MediaFixture: Sendable {
         ).decode(Int.self)[0]
     }
 
-    /// The files that hold these bytes.
+    /// The paths of the files that hold these bytes.
     func files(of picture: [UInt8]) -> [String] {
         let digest = SHA256.hex(picture)
         let folder = "\(directory)/\(app)/\(digest.prefix(2))"
-        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasPrefix(digest) } ?? []
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { $0.hasPrefix(digest) }.map { "\(folder)/\($0)" }
     }
 
     func events(of id: String) -> [MediaEvent] { events.withLock { $0.filter { $0.documentKey == .string(id) } } }

@@ -31,6 +31,22 @@ extension MediaOffloadTests {
             #expect(try await fixture.open(link, token: fixture.token("bob")).status == 404)
         }
 
+        @Test func `a file that was cut or lost isn't served, and the answer says which`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("cut \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)
+            let id = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            let token = try fixture.token("amy")
+            let file = try #require(fixture.files(of: picture).first)
+            try #require(truncate(file, 100) == 0)
+            let cut = try await fixture.open(link, token: token)
+            #expect(cut.status == 500 && cut.text.contains("MediaDamaged"))
+            try FileManager.default.removeItem(atPath: file)
+            let lost = try await fixture.open(link, token: token)
+            #expect(lost.status == 404 && lost.text.contains("MediaLost"))
+        }
+
         @Test func `a link opens for a user who may read, but never had the partition on a device`() async throws {
             let fixture = try await MediaFixture.shared()
             let picture = Array("asked \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)

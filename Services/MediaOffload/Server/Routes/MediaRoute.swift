@@ -67,7 +67,11 @@ struct MediaRoute: Sendable {
                 headers: ["Location": url, "Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer"])
         }
         guard let bytes = try await storage.get(object.key) else {
-            throw HTTPError(404, code: "MediaNotFound", "the object store has lost this")
+            throw HTTPError(404, code: "MediaLost", "the object store has lost this")
+        }
+        // A cut file, for instance. The length costs nothing to compare, unlike the digest.
+        guard bytes.count == object.size else {
+            throw HTTPError(500, code: "MediaDamaged", "the object store has \(bytes.count) bytes of \(object.size)")
         }
         return HTTPResponse(
             headers: [

@@ -15,6 +15,15 @@ struct MediaTable: Sendable {
         var isStored: Bool
     }
 
+    /// Bytes that are in the store.
+    struct StoredObject: Sendable {
+        /// The key in the store.
+        var key: String
+        var contentType: String
+        /// In bytes.
+        var size: Int
+    }
+
     // MARK: Offloading
 
     /// Reserves bytes for a place: from now on they aren't removed. The caller has to store them if they aren't stored yet.
@@ -218,10 +227,10 @@ struct MediaTable: Sendable {
     /// The object that a link refers to, if this service has recorded the document's reference; a link that a client made up has
     /// none, nor has one that was written into a later document under the same `_id`.
     /// - Parameter insertion: The document's insertion number.
-    func object(of link: MediaLink, insertion: Int64) async throws -> Object? {
+    func object(of link: MediaLink, insertion: Int64) async throws -> StoredObject? {
         let rows = try await client.query(
             """
-            select object, content_type, is_stored from partita.media_objects o
+            select object, content_type, size from partita.media_objects o
             where app = $1 and digest = $5 and is_stored and exists (
                 select from partita.media_references r
                 where r.app = $1 and database = $2 and collection = $3 and _id = $4 and r.digest = $5
@@ -232,8 +241,8 @@ struct MediaTable: Sendable {
                 .text(link.digest), .int(insertion),
             ])
         return try rows.first.map { row in
-            let (key, type, isStored) = try row.decode((String, String, Bool).self)
-            return Object(key: key, contentType: type, isStored: isStored)
+            let (key, type, size) = try row.decode((String, String, Int).self)
+            return StoredObject(key: key, contentType: type, size: size)
         }
     }
 }
