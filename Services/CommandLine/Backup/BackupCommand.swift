@@ -12,6 +12,7 @@ enum BackupCommand {
             .init("include-keys", "also write the encryption keys that are configured, to keys.env"),
             .init(
                 "media", value: "DIR", "where media are kept as files (default: PARTITA_MEDIA_DIRECTORY, or in --data)"),
+            .init("accept-lost-media", "succeed although media are missing or damaged"),
             LocalConfiguration.option,
         ]
     ) { arguments in
@@ -38,6 +39,11 @@ enum BackupCommand {
             try manifest.write(to: partial)
             try FileManager.default.moveItem(atPath: partial, toPath: directory)
             report(manifest, directory, media)
+            let lost = (manifest.media.missing ?? 0) + (manifest.media.damaged ?? 0)
+            guard lost == 0 || arguments.has("accept-lost-media") else {
+                throw ToolError(
+                    "\(directory) is complete but for \(lost) media; with --accept-lost-media that is no failure")
+            }
         }
     }
 
