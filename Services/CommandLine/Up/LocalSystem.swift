@@ -173,22 +173,30 @@ actor LocalSystem {
     /// The base URL for clients: the proxy's, or else that of auth, which they call first.
     private var publicURL: String { publicURL(of: "auth") }
 
-    /// The URL of a service for clients: the common one, if there is one.
-    private func publicURL(of service: String) -> String { proxy == nil ? url(of: service) : inFront.publicURL }
+    /// The URL of a service for clients: the common one, if there is one. It is another than the proxy's where something stands before that.
+    private func publicURL(of service: String) -> String {
+        guard proxy != nil else { return url(of: service) }
+        // The services say what is wrong with another text.
+        let configured = CurrentEnvironment.variables["PARTITA_PUBLIC_URL"].flatMap { $0.hasPrefix("http") ? $0 : nil }
+        return configured ?? inFront.publicURL
+    }
 
     /// The settings that are specific to a system on one machine.
     private var settings: [String: String] {
         var settings = [
             "PARTITA_HTTP_TRUSTED_PROXIES": proxy == nil ? "" : "loopback,1",
-            "PARTITA_SYNC_URL": publicURL(of: "sync-gateway").replacing("http://", with: "ws://"),
-            "PARTITA_MEDIA_PUBLIC_URL": publicURL(of: "media-offload"),
             "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,
             "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
         ]
+        var defaults = [
+            "PARTITA_SYNC_URL": "ws" + publicURL(of: "sync-gateway").dropFirst(4),  // or wss, from https
+            "PARTITA_MEDIA_PUBLIC_URL": publicURL(of: "media-offload"),
+            // Short, so that a user can watch presence change.
+            "PARTITA_PRESENCE_TTL": "6s",
+        ]
         // Without a proxy each service has its own, at which its clients call it.
-        if proxy != nil { settings["PARTITA_PUBLIC_URL"] = publicURL }
-        // Short, so that a user can watch presence change.
-        settings["PARTITA_PRESENCE_TTL"] = CurrentEnvironment.variables["PARTITA_PRESENCE_TTL"] ?? "6s"
+        if proxy != nil { defaults["PARTITA_PUBLIC_URL"] = publicURL }
+        for (name, value) in defaults { settings[name] = CurrentEnvironment.variables[name] ?? value }
         return settings
     }
 

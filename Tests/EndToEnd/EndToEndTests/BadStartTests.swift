@@ -128,8 +128,11 @@ extension EndToEnd {
             }
             func start(_ number: Int) async throws -> ChildProcess {
                 let up = try ChildProcess.spawn(
-                    CurrentEnvironment.sibling("partita"), ["up", "--port", port, "--app", app] + options,
-                    environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") },
+                    CurrentEnvironment.sibling("partita"),
+                    ["up", "--port", port, "--app", app, "--proxy", RunningSystem.proxyTemplate] + options,
+                    // TLS ends before the proxy.
+                    environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+                        .merging(["PARTITA_PUBLIC_URL": "https://apps.example.com"]) { $1 },
                     output: .file("\(directory)/up-\(number).log"))
                 SystemAtExit.remember(up, directory: directory)
                 try await eventually("the system runs", within: .seconds(60)) {
@@ -141,6 +144,14 @@ extension EndToEnd {
                 return up
             }
             let first = try await start(1)
+            #expect(log(1).contains("the base URL for clients is https://apps.example.com"))
+            let auth = try String(contentsOfFile: directory + "/data/run/auth.pid", encoding: .utf8)
+            let variables = try String(
+                contentsOfFile: "/proc/\(auth.trimmingCharacters(in: .whitespacesAndNewlines))/environ", encoding: .utf8
+            )
+            for setting in ["PUBLIC_URL=https", "MEDIA_PUBLIC_URL=https", "SYNC_URL=wss"] {
+                #expect("\0\(variables)".contains("\0PARTITA_\(setting)://apps.example.com\0"), "\(setting)")
+            }
             let inserted = try await CapturedRun.run(
                 CurrentEnvironment.sibling("partita"),
                 [
