@@ -78,11 +78,15 @@ public struct Configuration: Sendable {
         if !problems.isEmpty { throw ConfigurationError(problems) }
         let variables = keys.map(\.environmentName)
         for name in environment.keys.sorted() where name.hasPrefix("PARTITA_") && !variables.contains(name) {
-            if let meant = variables.first(where: name.isAlmost) { misspelled.append((name, meant)) }
+            // Only a secret is read from a file.
+            let stem = name.hasSuffix("_FILE") ? String(name.dropLast(5)) : name
+            let unread = keys.first { !$0.isSecret && $0.environmentName.hasSameBytes(as: stem) }?.environmentName
+            if let meant = unread ?? variables.first(where: name.isAlmost) { misspelled.append((name, meant)) }
         }
     }
 
-    /// Variables of the environment that belong to no key but resemble one that does, with the variable that was probably meant.
+    /// Variables of the environment that belong to no key but resemble one that does, or name a file for one that is no secret, with
+    /// the variable that was probably meant.
     public private(set) var misspelled: [(variable: String, meant: String)] = []
 
     /// The value of a key. The key must be among `keys`.

@@ -115,11 +115,12 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
             environment: [
                 "PARTITA_POSTGRES_URL": "postgres://a", "PARTITA_RELAY_TIMEOT": "5s", "PARTITA_HTTPPORT": "1",
                 "PARTITA_MEDIA_DIRECTORY": "of another service", "PARTITA_MOED": "fast", "RELAY_TIMEOUT": "5s",
+                "PARTITA_VERBOSE_FILE": "/run/verbose",
             ])
         #expect(
             configuration.misspelled.map { "\($0.variable) \($0.meant)" } == [
                 "PARTITA_HTTPPORT PARTITA_HTTP_PORT", "PARTITA_MOED PARTITA_MODE",
-                "PARTITA_RELAY_TIMEOT PARTITA_RELAY_TIMEOUT",
+                "PARTITA_RELAY_TIMEOT PARTITA_RELAY_TIMEOUT", "PARTITA_VERBOSE_FILE PARTITA_VERBOSE",
             ])
     }
 
