@@ -26,6 +26,13 @@ extension DocumentCollection {
         }
         let found = try translation(of: parsed, on: table, hint: options.hint)
         let condition = found.condition
+        if let sort = try Self.sort(options.sort, collation: parsed.filter.collation),
+            let read = try topRead(sort, of: parsed, on: table, options: options)
+        {
+            return try await explanation(
+                [read.statement], indexes: found.indexes, isExact: condition.isExact,
+                here: (condition.isExact ? [] : ["filter"]) + here)
+        }
         if options.sort != nil || parsed.filter.nearness != nil { here.insert("sort", at: 0) }
         if !condition.isExact { here.insert("filter", at: 0) }
         let natural = try naturalRead(

@@ -175,6 +175,12 @@ extension DocumentCollection {
             return try await self.read(
                 read, options: options, output: output, isStreamed: isStreamed, within: limit, body)
         }
+        if let sort, let read = try topRead(sort, of: parsed, on: table, options: options),
+            let documents = try await documents(of: read, output, within: limit)
+        {
+            for document in documents { guard try await body(output.projected(document), 0) else { return } }
+            return
+        }
         let found = try translation(of: parsed, on: table, hint: options.hint)
         let condition = found.condition
         let natural = try naturalRead(
@@ -232,6 +238,35 @@ extension DocumentCollection {
             if !isStreamed, bytes > Self.maximumCollectedBytes { throw DocumentStoreError.tooMuch }
             guard try await body(output.projected(document), bytes) else { return false }
             return options.limit.map { place < options.skip + $0 } ?? true
+        }
+    }
+
+    /// How Postgres chooses the first documents of a sort; `nil` if it can't.
+    func topRead(
+        _ sort: Sort, of parsed: (filter: Filter, text: TextQuery?), on table: CollectionTable, options: FindOptions
+    ) throws -> TopRead? {
+        guard parsed.text == nil, TopRead.isPossible(options, collation: parsed.filter.collation) else { return nil }
+        let found = try translation(of: parsed, on: table, hint: options.hint, tellingDoubt: true)
+        let natural = try naturalRead(
+            found, of: parsed.filter, in: table, hint: options.hint, order: options.natural)
+        // Equal documents have one order on all pages, also on those that are sorted here.
+        return natural.isInNaturalOrder ? TopRead(sort, options: options, found: found, in: table) : nil
+    }
+
+    /// The documents that Postgres chooses; `nil` if all have to be sorted here.
+    private func documents(
+        of read: TopRead, _ output: ReadOutput, within limit: TimeLimit
+    ) async throws -> ArraySlice<Document>? {
+        try await snapshot(within: limit) { transaction in
+            let rows = try await transaction.pipeline([TopRead.settings, read.statement])[1]
+            guard let places = try read.places(rows) else { return nil }
+            let bodies = read.bodies(at: places)
+            var top = read.top
+            for try await row in transaction.stream(bodies.sql, bodies.parameters, batch: 16) {
+                try limit.check()
+                if let document = try output.document(of: row) { try top.add(document, size: try row.size(0)) }
+            }
+            return top.result
         }
     }
 

@@ -53,13 +53,11 @@ extension FilterTranslation {
         if path.components.contains(where: { $0.index != nil || $0.name.utf8.contains(0) }) { return nil }
         guard step(path) else { return nil }
         if case .allOf(let conditions) = condition { return certain(.and(conditions.map { .field(path, $0) })) }
-        let value = expression(path)
+        let value = Self.value(at: path.components.map(\.name))
         // `->` with a name finds nothing in an array, so if there is a value, no array is above it.
         switch condition {
         case .equal(.null):
-            let above = (1..<path.components.count).map { depth in
-                " and jsonb_typeof(\(expression(Path(components: path.components.prefix(depth))))) is distinct from 'array'"
-            }
+            let above = Self.arraysAbove(path.components.map(\.name)).map { " and (\($0)) is not true" }
             return "(\(value) is null or \(value) = 'null'::jsonb)" + above.joined()
         case .equal(let wanted):
             guard Self.isUnmistakable(wanted) || wanted.isNumber, let plain = Self.plain(wanted) else { return nil }

@@ -142,7 +142,7 @@ struct FilterTranslation: Sendable {
         if case .allOf(let conditions) = condition {
             return translate(.and(conditions.map { .field(path, $0) }))?.inexact
         }
-        let value = expression(path)
+        let value = Self.value(at: path.components.map(\.name))
         let exact = path.components.count == 1 ? exactComparison(condition, of: value) : nil
         guard var sql = exact ?? comparison(condition, of: value) else { return nil }
         if let partitionKey, path.components.count == 1, path.components[0].name == partitionKey,
@@ -151,10 +151,7 @@ struct FilterTranslation: Sendable {
             // In an internal partition the field may be an array that contains the value.
             sql = "t.partition = \(bind(.text(text))) or (t.partition >= 'i:' and t.partition < 'i;' and (\(sql)))"
         }
-        for depth in 1..<path.components.count {
-            let ancestor = expression(Path(components: path.components.prefix(depth)))
-            sql += " or jsonb_typeof(\(ancestor)) = 'array'"
-        }
+        for array in Self.arraysAbove(path.components.map(\.name)) { sql += " or " + array }
         return Condition(sql: sql, isExact: exact != nil)
     }
 
@@ -197,8 +194,13 @@ struct FilterTranslation: Sendable {
 
     /// The value at a path. Names are part of the text, quoted, and not parameters, so that an index on the same expression is
     /// recognised.
-    func expression(_ path: Path) -> String {
-        path.components.reduce("t.document") { $0 + "->" + Self.literal($1.name) }
+    static func value(at path: some Collection<String>) -> String {
+        path.reduce("t.document") { $0 + "->" + literal($1) }
+    }
+
+    /// The conditions that an array is above the path's end, through which the path leads to several values.
+    static func arraysAbove(_ path: [String]) -> [String] {
+        path.indices.dropFirst().map { "jsonb_typeof(\(value(at: path.prefix($0)))) = 'array'" }
     }
 
     static func literal(_ name: String) -> String {

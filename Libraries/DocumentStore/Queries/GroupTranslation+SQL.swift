@@ -24,14 +24,14 @@ extension GroupTranslation {
         var hard = doubt.map { [$0] } ?? []
         var harder: [String] = []
         for (place, key) in keys.enumerated() {
-            found.append("(\(Self.expression(key.path)))::text collate \"C\" as g\(place)")
+            found.append("(\(FilterTranslation.value(at: key.path)))::text collate \"C\" as g\(place)")
             // Only the forms of numbers begin with a sign or a digit.
             let isNumber = "g\(place) >= '-' and g\(place) < ':'"
             outer += ["g\(place)", Self.any("\(isNumber) and \(Self.isLong(key.path))")]
-            hard += Self.arraysAbove(key.path)
+            hard += FilterTranslation.arraysAbove(key.path)
         }
         for (place, number) in numbers.enumerated() {
-            found.append("\(Self.expression(number.path)) as x\(place)")
+            found.append("\(FilterTranslation.value(at: number.path)) as x\(place)")
             decimals.append("case when jsonb_typeof(x\(place)) = 'number' then x\(place)::numeric end as n\(place)")
             doubles.append(
                 """
@@ -39,7 +39,7 @@ extension GroupTranslation {
                     then n\(place)::float8 end as d\(place)
                 """)
             outer += Self.sums(number, place)
-            hard += Self.arraysAbove(number.path)
+            hard += FilterTranslation.arraysAbove(number.path)
             harder += [
                 """
                 n\(place) is null and jsonb_typeof(x\(place)) = 'object'
@@ -97,15 +97,6 @@ extension GroupTranslation {
 
     /// 2⁻⁷²: from here on it is no less than 2⁻¹²⁴.
     private static let least = "2.117582368135750848e-22::float8"
-
-    private static func expression(_ path: some Collection<String>) -> String {
-        path.reduce("t.document") { $0 + "->" + FilterTranslation.literal($1) }
-    }
-
-    /// The conditions that an array is above the path's end, through which the path leads to several values.
-    private static func arraysAbove(_ path: [String]) -> [String] {
-        path.indices.dropFirst().map { "jsonb_typeof(\(expression(path.prefix($0)))) = 'array'" }
-    }
 
     /// Whether the integer at the path has 64 bits. The text is searched for first: parsing a body takes longer than all the rest.
     private static func isLong(_ path: [String]) -> String {

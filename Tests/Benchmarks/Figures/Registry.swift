@@ -17,7 +17,7 @@ enum Registry {
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint,
         documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsReadAll,
-        documentsGroup,
+        documentsGroup, firstSorted,
         documentsExternalUpdate, documentsImportDump,
         // What it inserts stays.
         idlePartitions,

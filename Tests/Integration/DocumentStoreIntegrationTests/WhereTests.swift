@@ -47,7 +47,8 @@ import Testing
                 ),
                 ([["$match": ["room": "r1"]], ["$skip": 1], ["$limit": 2]], ["postgres", "postgres", "postgres"]),
                 ([["$match": ["room": "r1"]], ["$match": ["n": 6]], ["$unwind": "$n"]], ["both", "both", "here"]),
-                ([["$sort": ["place.city": 1]], ["$limit": 1]], ["here", "here"]),
+                ([["$sort": ["place.city": 1]], ["$limit": 1]], ["postgres", "postgres"]),
+                ([["$sort": ["place.city": 1]], ["$limit": 1000]], ["here", "here"]),
                 (
                     [
                         ["$match": ["n": ["$gt": 5]]], ["$group": ["_id": "$room", "n": ["$sum": "$n"]]],
