@@ -11,6 +11,8 @@ extension DocumentCollection {
     struct Grouping: Sendable {
         let group: GroupTranslation
         let statement: PostgresStatement
+        /// Measures the lists before; `nil` if there are none.
+        let measuring: PostgresStatement?
         /// The names of the indexes that conditions were built for.
         let indexes: [String]
         /// The number of these stages.
@@ -35,20 +37,57 @@ extension DocumentCollection {
         if parsed.text != nil || parsed.filter.nearness != nil { return nil }
         let found = try translation(of: parsed, on: table, hint: options.hint, tellingDoubt: true)
         guard found.condition.isExact || found.doubt != nil else { return nil }
-        let sql = grouping.group.sql(
-            table.name, where: found.condition.sql, doubt: found.doubt, limit: Self.maximumGroups + 1)
+        if grouping.group.isOrdered {
+            let order = NaturalOrder(options.hint?.documentValue) ?? .forward
+            let natural = try naturalRead(
+                found, of: parsed.filter, in: table, hint: options.hint, order: order)
+            guard order == .forward, natural.isInNaturalOrder else { return nil }
+        }
+        func statement(measuring: Bool) -> PostgresStatement {
+            let sql = grouping.group.sql(
+                table.name, where: found.condition.sql, doubt: found.doubt, limit: Self.maximumGroups + 1,
+                measuring: measuring)
+            return PostgresStatement(sql, found.parameters)
+        }
         return Grouping(
-            group: grouping.group, statement: PostgresStatement(sql, found.parameters), indexes: found.indexes,
+            group: grouping.group, statement: statement(measuring: false),
+            measuring: grouping.group.lists.isEmpty ? nil : statement(measuring: true), indexes: found.indexes,
             count: stages.count - rest.count + 1, rest: grouping.following + rest.dropFirst())
     }
 
     /// The groups; `nil` if the query engine has to evaluate the documents after all.
     func groups(_ grouping: Grouping, within limit: TimeLimit) async throws -> [Document]? {
-        let rows = try await snapshot(within: limit) { transaction in
-            try await transaction.pipeline([GroupTranslation.settings, grouping.statement])[1]
+        try await snapshot(within: limit) { transaction in
+            guard !grouping.group.isOrdered else {
+                // Each row may be large.
+                return try await groups(grouping, in: transaction, within: limit)
+            }
+            let rows = try await transaction.pipeline([GroupTranslation.settings, grouping.statement])[1]
+            if rows.count > Self.maximumGroups { return nil }
+            return try grouping.group.documents(of: rows)
         }
-        if rows.count > Self.maximumGroups { return nil }
-        return try grouping.group.documents(of: rows)
+    }
+
+    private func groups(
+        _ grouping: Grouping, in transaction: PostgresTransaction, within limit: TimeLimit
+    ) async throws -> [Document]? {
+        if let measuring = grouping.measuring {
+            let sizes = try await transaction.pipeline([GroupTranslation.settings, measuring])[1]
+            guard sizes.count <= Self.maximumGroups,
+                try grouping.group.fits(sizes, within: Self.maximumCollectedBytes)
+            else { return nil }
+        } else {
+            _ = try await transaction.send(GroupTranslation.settings)
+        }
+        var groups = GroupTranslation.Groups(grouping.group), count = 0
+        for try await row in transaction.stream(grouping.statement.sql, grouping.statement.parameters, batch: 64) {
+            try limit.check()
+            count += 1
+            guard count <= Self.maximumGroups, groups.bytes <= Self.maximumCollectedBytes, try groups.add(row) else {
+                return nil
+            }
+        }
+        return groups.documents()
     }
 
     /// A grouping stage as a `$group` and the stages that follow it.

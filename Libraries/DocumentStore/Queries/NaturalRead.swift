@@ -79,6 +79,9 @@ struct NaturalRead: Sendable {
         reach == .partition ? "select set_config('cursor_tuple_fraction', '1', true)" : nil
     }
 
+    /// Whether it isn't in the order of `_id`.
+    var isInNaturalOrder: Bool { reach != .ids }
+
     /// A place before all documents.
     var start: Int64 { order == .forward ? .min : .max }
 

@@ -1,8 +1,8 @@
-import DocumentModel
+package import DocumentModel
 import Foundation
 
 /// A time zone of a date expression: UTC, an offset such as `+05:30`, or a name of the tz database.
-struct Zone: Sendable {
+package struct Zone: Sendable {
     private enum Kind: Sendable {
         case fixed(Int64)
         case named(TimeZone)
@@ -10,7 +10,7 @@ struct Zone: Sendable {
 
     private let kind: Kind
     /// Whether this is UTC itself.
-    let isUTC: Bool
+    package let isUTC: Bool
 
     static let utc = Zone()
 
@@ -20,7 +20,7 @@ struct Zone: Sendable {
     }
 
     /// - Throws: 40485 for an unknown name.
-    init(_ value: Value?) throws(QueryError) {
+    package init(_ value: Value?) throws(QueryError) {
         guard let value else { self = .utc; return }
         guard case .string(let name) = value else {
             throw QueryError(code: 40517, message: "timezone must evaluate to a string, found \(value.typeName)")
@@ -49,6 +49,9 @@ struct Zone: Sendable {
         let minutes = digits.count == 2 ? number * 60 : number / 100 * 60 + number % 100
         return (sign == "-" ? -1 : 1) * minutes * 60_000
     }
+
+    /// The name in the tz database; `nil` for an offset.
+    var name: String? { if case .named(let zone) = kind { zone.identifier } else { nil } }
 
     /// How many milliseconds the zone is ahead of UTC at a time.
     func offset(at milliseconds: Int64) -> Int64 {
