@@ -312,7 +312,8 @@ let testTargets: [Target] = [
         dependencies: ["DocumentModel", "RealmClientModel", "RealmMessages", "RealmSync", "Simulation", "SyncEngine"],
         path: "Tests/RealmSimulation", swiftSettings: settings),
     tests("Unit", "RealmSyncTests", ["DocumentModel", "RealmSimulation", "RealmSync", "SyncEngine", "Vectors"]),
-    tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "RealmSync", "SyncEngine"]),
+    tests(
+        "Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "QueryLanguage", "RealmSync", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
         "Unit", "PartitaClientTests",

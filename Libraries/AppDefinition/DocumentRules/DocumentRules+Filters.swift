@@ -5,24 +5,47 @@ extension DocumentRules {
     public struct Restriction: Sendable {
         public var queries: [Document] = []
         public var projections: [Document] = []
+        /// A filter that every document meets of which the request may see anything by the roles; `nil` if all documents have to be examined.
+        public var reach: Document?
 
         /// A query that finds nothing.
         public static let nothing: Document = ["_id": ["$in": []]]
 
         /// The query combined with all filters.
-        public func restricting(_ query: Document) -> Document {
-            if queries.isEmpty { return query }
-            let all = (query.fields.isEmpty ? [] : [query]) + queries
-            return all.count == 1 ? all[0] : ["$and": .array(all.map { .document($0) })]
+        public func restricting(_ query: Document) -> Document { Self.all([query] + queries) }
+
+        /// The query combined with all filters, and with what the roles reach.
+        ///
+        /// A query by `_id` is left as it is: it finds few documents, or a range in the order of `_id`, which the index of another field
+        /// wouldn't keep.
+        public func reaching(_ query: Document) -> Document {
+            let clauses = Self.clauses(query)
+            guard let reach, !clauses.contains(where: { $0["_id"] != nil }) else { return restricting(query) }
+            return Self.all([query] + queries + [reach])
+        }
+
+        /// All of the queries, one beside the other: what is below another `$and` isn't found as a text to search for, or as a range of an
+        /// index.
+        private static func all(_ queries: [Document]) -> Document {
+            let all = queries.flatMap(clauses)
+            return all.count < 2 ? all.first ?? [:] : ["$and": .array(all.map { .document($0) })]
+        }
+
+        private static func clauses(_ query: Document) -> [Document] {
+            guard query.count == 1, let clauses = query["$and"]?.arrayValue, !clauses.isEmpty else {
+                return query.isEmpty ? [] : [query]
+            }
+            let documents = clauses.compactMap(\.documentValue)
+            return documents.count == clauses.count ? documents.flatMap(Self.clauses) : [query]
         }
     }
 
-    /// The filters that apply to a request, with their expansions resolved.
+    /// What restricts a request's queries: the filters that apply to it, with their expansions resolved, and what its roles reach.
     ///
     /// A filter that needs a value which the request doesn't have matches no document.
     /// - Throws: the errors of calling a function.
     public func restriction(of request: RuleRequest) async throws -> Restriction {
-        var restriction = Restriction()
+        var restriction = Restriction(reach: try await reach(of: request))
         for filter in filters where try await request.holds(filter.applyWhen, in: request.context) {
             if !filter.query.fields.isEmpty {
                 let query = try await FilterExpansion(request: request).expand(filter.query)

@@ -176,7 +176,13 @@ struct RuledCollection: Sendable {
             let stages = LeadingStages(of: pipeline)
             (filter, options, leading) = (stages.filter, stages.options(call.aggregateOptions), stages.count)
         }
-        let stored = try await query(filter, collation: options.collation).stored
+        // Not what the roles reach, which would tell by what the rules decide.
+        var restriction = try await rules.restriction(of: request)
+        restriction.reach = nil
+        let stored = try RuledQuery(
+            filter, collation: options.collation, rules: rules, restriction: restriction, request: request,
+            now: collection.now
+        ).stored
         let isOrdered = try await collection.hasIndexedOrder(stored, options: options)
         if !isOrdered { options.sort = nil }
         (options.skip, options.limit, options.projection) = (0, nil, nil)

@@ -31,7 +31,12 @@ struct RuledQuery: ReviewedQuery {
         rest = parts.rest.isEmpty ? nil : try Filter(parts.rest, collation: collation)
         paths = parts.paths.adding(sort?.fields.map(\.key) ?? [])
         cut = try ProjectionChain(restriction.projections, positionedBy: nil, now: now)
-        stored = cut.keeps(paths) ? restriction.restricting(parts.stored) : DocumentRules.Restriction.nothing
+        if cut.keeps(paths) {
+            // With a collation, a range isn't that of the rules, which compare bytes.
+            stored = collation == nil ? restriction.reaching(parts.stored) : restriction.restricting(parts.stored)
+        } else {
+            stored = DocumentRules.Restriction.nothing
+        }
         inserted = restriction.restricting(filter)
         self.rules = rules
         self.request = request

@@ -42,6 +42,9 @@ import Testing
             // Only the store knows words; a positional projection isn't needed for them.
             #expect(
                 try await ids("find", ["filter": ["$text": ["$search": "words"]], "projection": ["n": 1]]).count == 7)
+            #expect(
+                try await ids("find", ["filter": ["$text": ["$search": "words"], "n": ["$gt": 0]]]).count
+                    == ids("find", ["filter": ["n": ["$gt": 0], "owner": "ann"]]).count)
         }
     }
 }
