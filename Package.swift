@@ -460,7 +460,7 @@ let benchmarkTargets: [Target] =
         .systemLibrary(
             name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
-            name: "CBenchmarkReferences", dependencies: ["Cbson", "Ccurl", "Clibpq", "Crdkafka", "Cuv"],
+            name: "CBenchmarkReferences", dependencies: ["Cbson", "Ccurl", "Clibpq", "Crdkafka", "Cuv", "Czlib"],
             path: "Tests/Benchmarks/References"),
         .executableTarget(
             name: "benchmarks",

@@ -15,7 +15,7 @@ enum Registry {
         signIns,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
-        jsonParse, jsonPrint,
+        jsonParse, jsonPrint, binaryFrames,
         documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsReadAll,
         documentsGroup, firstSorted,
         documentsExternalUpdate, documentsImportDump,

@@ -165,6 +165,13 @@ double reference_log_lines(const char *path, int count);
 double reference_metric_records(
     const double *bounds, int bound_count, const double *seconds, int value_count, long count);
 
+// Compression (deflate.c).
+
+/// Deflates a message at level 1 as permessage-deflate does, after a dictionary if there is one. Returns its length, or a negative number.
+ptrdiff_t reference_deflated(
+    const uint8_t *bytes, size_t length, const uint8_t *_Nullable dictionary, size_t dictionary_length, uint8_t *output,
+    size_t capacity);
+
 #pragma clang assume_nonnull end
 
 #endif
