@@ -288,7 +288,9 @@ let testTargets: [Target] = [
         path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests(
         "Unit", "QueryLanguageTests",
-        ["DocumentModel", "EventLoop", "FuzzTargets", "QueryLanguage", "SyncEngine", "Vectors"]),
+        [
+            "DocumentModel", "EventLoop", "FuzzTargets", "QueryLanguage", "RegularExpressions", "SyncEngine", "Vectors",
+        ]),
     .target(
         name: "MemoryStore", dependencies: ["DocumentModel", "SyncEngine"], path: "Tests/MemoryStore",
         swiftSettings: settings),

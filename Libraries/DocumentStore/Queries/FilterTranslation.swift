@@ -1,6 +1,7 @@
 import DocumentModel
 import Postgres
 import QueryLanguage
+import RegularExpressions
 import SyncEngine
 
 /// A filter as an SQL condition that every matching document meets. If it is exact, no other document meets it; if not, the filter
@@ -262,6 +263,16 @@ struct FilterTranslation: Sendable {
                 return "(\(compared) and \(value) >= '{}'::jsonb) or \(array)\(far)"
             default: return nil
             }
+        case .regex(let regex):
+            guard let required = RequiredText(of: regex.expression.pattern, options: regex.expression.options) else {
+                return nil
+            }
+            let text = "(\(value) #>> '{}')"
+            // In the collation C only ASCII has small letters.
+            let searched = required.ignoresCase ? "lower(\(text) collate \"C\")" : text
+            return
+                "case when jsonb_typeof(\(value)) = 'string' then strpos(\(searched), \(bind(.text(required.text)))) > 0 "
+                + "else \(arrayOrWrapper) end"
         case .exists: return "\(value) is not null"
         case .size, .elementMatches, .elementSatisfies: return "jsonb_typeof(\(value)) = 'array'"
         default: return nil

@@ -30,6 +30,42 @@ struct FilterDifferenceTests {
             }
         }
     }
+
+    @Test func `a regular expression finds texts wherever they are`() async throws {
+        try await StoreFixture.with { fixture in
+            let values: [Value] = [
+                "Harbour", "HARBOUR", "the harbour\n", "har\u{0}bour", "hÄrbour", "port", "", ["port", "Harbour"],
+                [["harbour"]],
+                ["name": "harbour"], [["name": "harbour"], 7], .symbol("harbour"), .regex(RegularExpression("harbour")),
+                7,
+                .null, .code(Code("harbour")), "\u{212a}ey", "KEY", "a.b", "axb",
+            ]
+            let documents = values.enumerated().map { number, value -> Document in
+                ["_id": .int32(Int32(number)), "x": value, "y": ["x": value]]
+            }
+            let collection = fixture.store.collection("Things", database: "RChat", app: StoreFixture.app)
+            try await collection.insertMany(documents)
+            for pattern in [
+                "harbour", "^har", "bour$", "har.?bour", "HARBOUR|port", "key", #"a\.b"#, "ä", "", "(x)?bou",
+            ] {
+                for options in ["", "i", "m", "x"] {
+                    let regex = Value.regex(RegularExpression(pattern, options: options))
+                    for filter: Document in [
+                        ["x": regex], ["y.x": regex], ["x.name": regex], ["x": ["$not": regex]],
+                        ["x": ["$in": [regex, 7]]],
+                        ["$or": [["x": regex], ["x": 7]]],
+                    ] {
+                        let matching = try Filter(filter)
+                        let expected = documents.filter { matching.matches($0, now: 0) }.map { $0["_id"] }
+                        #expect(try await collection.find(filter).map { $0["_id"] } == expected, "\(filter)")
+                        #expect(try await collection.countDocuments(filter) == expected.count, "\(filter)")
+                    }
+                }
+            }
+            let plan = try await collection.explain(["x": ["$regex": "^.*Harb", "$options": "i"]])
+            #expect("\(plan)".contains("strpos"))
+        }
+    }
 }
 
 struct DistinctDifferenceTests {
