@@ -34,8 +34,19 @@ public actor KafkaAdmin {
         let admin = try start()
         if !client.configuration.embedded {
             try await retrying(until: deadline) { () throws(KafkaError) in
-                let errors = try admin.create(topics, timeout: min(.seconds(10), timeout))
-                if let (_, error) = errors.min(by: { $0.key < $1.key }) { throw error }
+                // Who may only read and write gets along with topics that were made before.
+                let there = try admin.topicNames(timeout: .seconds(5))
+                let missing = topics.filter { topic in
+                    !there.contains { $0.utf8.elementsEqual(topic.name.utf8) }
+                }
+                guard !missing.isEmpty else { return }
+                let errors = try admin.create(missing, timeout: min(.seconds(10), timeout))
+                guard let (_, error) = errors.min(by: { $0.key < $1.key }) else { return }
+                guard error.code == .unauthorized else { throw error }
+                throw KafkaError(
+                    .unauthorized,
+                    "\(error.message) (the topic doesn't exist, and the user of Kafka may not create it)",
+                    nativeCode: error.nativeCode, isRetriable: true)
             }
         }
         for topic in topics {
@@ -89,7 +100,10 @@ public actor KafkaAdmin {
     ) async throws(KafkaError) -> R {
         while true {
             do { return try body() } catch {
-                guard error.isRetriable, ContinuousClock.now < deadline else { throw error }
+                // What an operator has to change is said at once.
+                guard error.isRetriable, error.code != .unauthorized, ContinuousClock.now < deadline else {
+                    throw error
+                }
                 logger.debug("trying again", metadata: ["error": "\(error.message)"])
                 do { try await Task.sleep(for: .milliseconds(50)) } catch { throw KafkaError(.timedOut, "cancelled") }
             }

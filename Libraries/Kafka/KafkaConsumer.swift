@@ -33,6 +33,8 @@ public actor KafkaConsumer {
     private let logger: Logger
     private let isClosing = Locked(false)
     private var isClosed = false
+    /// Whether the broker has refused this client since its last message.
+    private var wasRefused = false
     private var rebalance: RebalanceHandler?
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -98,7 +100,8 @@ public actor KafkaConsumer {
 
     /// Waits for the first message, and returns it with further available ones; an empty batch after `timeout`, when partitions
     /// moved, or when the task is cancelled.
-    /// - Throws: fatal errors, `unauthorized`, and `closed`. Errors that the client handles by itself are logged.
+    /// - Throws: fatal errors, and `closed`. Errors that the client handles by itself are logged; a broker that refuses the client, too, since
+    ///   it is asked again until an operator has given the right, or the password.
     public func next(timeout: Duration = .seconds(1)) async throws(KafkaError) -> KafkaBatch {
         let native = native
         let events = try await withTaskCancellationHandler { () async -> Result<[RDKafkaConsumer.Event], KafkaError> in
@@ -112,7 +115,9 @@ public actor KafkaConsumer {
         batch.messages.reserveCapacity(events.count)
         for event in events {
             switch event {
-            case .message(let message): batch.messages.append(message)
+            case .message(let message):
+                wasRefused = false
+                batch.messages.append(message)
             case .endOfPartition(let partition): batch.ends.append(partition)
             case .assign(let partitions):
                 try native.accept(partitions)
@@ -133,9 +138,13 @@ public actor KafkaConsumer {
     }
 
     private func report(_ error: KafkaError, _ partition: KafkaTopicPartition?) throws(KafkaError) {
-        if error.isFatal || error.code == .unauthorized { throw error }
-        logger.debug(
-            "the consumer reports", metadata: ["error": "\(error.message)", "error.code": "\(error.nativeCode)"])
+        if error.isFatal { throw error }
+        // Once, not for each attempt.
+        let isRefused = error.code == .unauthorized
+        defer { wasRefused = wasRefused || isRefused }
+        logger.log(
+            level: isRefused && !wasRefused ? .error : .debug, "the consumer reports",
+            metadata: ["error": "\(error.message)", "error.code": "\(error.nativeCode)"])
     }
 
     // MARK: Offsets

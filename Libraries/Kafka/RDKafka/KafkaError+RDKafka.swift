@@ -7,10 +7,11 @@ extension KafkaError {
         line: UInt = #line
     ) {
         let error = rd_kafka_resp_err_t(rawValue: native)
-        let text = detail ?? String(cString: rd_kafka_err2str(error))
+        let text = detail ?? String(cString: rd_kafka_err2str(error)), code = Self.code(of: error)
         self.init(
-            Self.code(of: error), "\(context): \(text)", nativeCode: native,
-            isRetriable: Self.retriable.contains(native) || error == RD_KAFKA_RESP_ERR__FATAL,
+            code, "\(context): \(text)", nativeCode: native,
+            // An operator gives a right, or changes a password, while the services run.
+            isRetriable: Self.retriable.contains(native) || error == RD_KAFKA_RESP_ERR__FATAL || code == .unauthorized,
             isFatal: isFatal || error == RD_KAFKA_RESP_ERR__FATAL, file: file, line: line)
     }
 

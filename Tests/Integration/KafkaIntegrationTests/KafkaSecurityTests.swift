@@ -30,6 +30,46 @@ import Testing
         await broker.stop()
     }
 
+    @Test(.enabled("needs Apache Kafka (KAFKA_HOME)") { RealBroker.home != nil })
+    func `a broker that refuses a client for a while ends nothing`() async throws {
+        var broker = try await SecuredBroker.start()
+        let result: Result<Void, any Error>
+        do { result = .success(try await Self.refuseForAWhile(&broker)) } catch { result = .failure(error) }
+        await broker.stop()
+        try result.get()
+    }
+
+    private static func refuseForAWhile(_ broker: inout SecuredBroker) async throws {
+        let configuration = broker.configuration(.sasl, broker.user)
+        let loops = LoopGroup(1)
+        let admin = KafkaAdmin(configuration: configuration)
+        try await admin.createTopics([KafkaTopic(name: "t", partitions: 1)], timeout: .seconds(60))
+        let producer = KafkaProducer(configuration: configuration, loop: loops.next())
+        let consumer = try KafkaConsumer(configuration: configuration)
+        try await consumer.assign([KafkaTopicPartition(topic: "t", partition: 0): .beginning])
+        func read() async throws -> [String] {
+            try await consumer.next(timeout: .milliseconds(200)).messages.map {
+                String(decoding: $0.value ?? [], as: UTF8.self)
+            }
+        }
+        _ = try await producer.send(KafkaRecord(topic: "t", value: Array("before".utf8)))
+        try await eventually("the first message") { try await read() == ["before"] }
+        try await broker.restart(password: "another")
+        let refused = ContinuousClock.now
+        while ContinuousClock.now - refused < .seconds(8) { #expect(try await read() == []) }
+        let error = await #expect(throws: KafkaError.self) {
+            try await admin.createTopics([KafkaTopic(name: "u", partitions: 1)], timeout: .seconds(5))
+        }
+        #expect(error?.isRetriable == true)
+        try await broker.restart(password: "s3cret")
+        _ = try await producer.send(KafkaRecord(topic: "t", value: Array("after".utf8)))
+        try await eventually("the second message", within: .seconds(60)) { try await read() == ["after"] }
+        await consumer.close()
+        await producer.close()
+        await admin.close()
+        await loops.shutDown(within: .seconds(1))
+    }
+
     private struct Case {
         let name: String
         let listener: SecuredBroker.Listener
@@ -71,7 +111,7 @@ private struct SecuredBroker {
 
     let directory: String
     let ports: Int
-    let child: ChildProcess
+    private(set) var child: ChildProcess
 
     var authority: String { directory + "/ca.pem" }
     var clientCertificate: String { directory + "/client.pem" }
@@ -83,7 +123,32 @@ private struct SecuredBroker {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let ports = try LocalPort.free(4)
         try await makeCertificates(directory)
-        let plain = "org.apache.kafka.common.security.plain.PlainLoginModule required user_partita=\"s3cret\";"
+        let file = try configure(directory, ports, password: "s3cret")
+        let made = try await CapturedRun.run(
+            "bash",
+            [
+                "\(home)/bin/kafka-storage.sh", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", file, "--add-scram",
+                "SCRAM-SHA-256=[name=partita,password=s3cret]", "--add-scram",
+                "SCRAM-SHA-512=[name=partita,password=s3cret]",
+            ], environment: environment(directory))
+        try #require(made.status.isSuccess, "\(made.output)")
+        return try await launch(directory, ports)
+    }
+
+    /// Stops the broker, and starts it with another password of the user.
+    mutating func restart(password: String) async throws {
+        await child.terminate(grace: .seconds(20))
+        _ = try Self.configure(directory, ports, password: password)
+        child = try await Self.launch(directory, ports).child
+    }
+
+    private static func environment(_ directory: String) -> [String: String] {
+        CurrentEnvironment.variables.merging(["KAFKA_HEAP_OPTS": "-Xmx384m", "LOG_DIR": directory + "/logs"]) { $1 }
+    }
+
+    /// - Returns: the path of the configuration.
+    private static func configure(_ directory: String, _ ports: Int, password: String) throws -> String {
+        let plain = "org.apache.kafka.common.security.plain.PlainLoginModule required user_partita=\"\(password)\";"
         let scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
         let properties = """
             process.roles=broker,controller
@@ -109,20 +174,14 @@ private struct SecuredBroker {
             """
         let file = directory + "/server.properties"
         try properties.write(toFile: file, atomically: true, encoding: .utf8)
-        let environment = CurrentEnvironment.variables.merging(
-            ["KAFKA_HEAP_OPTS": "-Xmx384m", "LOG_DIR": directory + "/logs"]
-        ) { $1 }
-        let made = try await CapturedRun.run(
-            "bash",
-            [
-                "\(home)/bin/kafka-storage.sh", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", file, "--add-scram",
-                "SCRAM-SHA-256=[name=partita,password=s3cret]", "--add-scram",
-                "SCRAM-SHA-512=[name=partita,password=s3cret]",
-            ], environment: environment)
-        try #require(made.status.isSuccess, "\(made.output)")
+        return file
+    }
+
+    private static func launch(_ directory: String, _ ports: Int) async throws -> SecuredBroker {
+        let home = try #require(RealBroker.home)
         let child = try ChildProcess.spawn(
-            "bash", ["\(home)/bin/kafka-server-start.sh", file], environment: environment,
-            output: .file(directory + "/log"))
+            "bash", ["\(home)/bin/kafka-server-start.sh", directory + "/server.properties"],
+            environment: environment(directory), output: .file(directory + "/log"))
         let broker = SecuredBroker(directory: directory, ports: ports, child: child)
         do {
             try await eventually("the broker listens", within: .seconds(120)) {
@@ -144,12 +203,25 @@ private struct SecuredBroker {
         try? FileManager.default.removeItem(atPath: directory)  // nothing depends on the removal
     }
 
-    /// Whether a client with these settings is answered.
-    func answers(_ listener: Listener, _ security: KafkaSecurity) async throws -> Bool {
+    /// The user of the listener with passwords.
+    var user: KafkaSecurity {
+        var security = KafkaSecurity()
+        security.usesTLS = true
+        security.authorities = authority
+        security.credentials = .init(mechanism: .plain, username: "partita", password: "s3cret")
+        return security
+    }
+
+    func configuration(_ listener: Listener, _ security: KafkaSecurity) -> KafkaConfiguration {
         var configuration = KafkaConfiguration(
             bootstrapServers: "localhost:\(listener == .sasl ? ports : ports + 1)", clientID: "tests")
         configuration.security = security
-        let admin = KafkaAdmin(configuration: configuration)
+        return configuration
+    }
+
+    /// Whether a client with these settings is answered.
+    func answers(_ listener: Listener, _ security: KafkaSecurity) async throws -> Bool {
+        let admin = KafkaAdmin(configuration: configuration(listener, security))
         do {
             // An expected answer may take long on a busy machine.
             try await admin.createTopics([KafkaTopic(name: "t", partitions: 1)], timeout: .seconds(15))
