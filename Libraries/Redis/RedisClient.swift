@@ -96,11 +96,15 @@ public final class RedisClient: Service {
     }
 
     /// Throws unless the server answers.
-    public func check() async throws {
+    /// - Parameter key: A key that a script writes, for fifteen seconds: a server whose memory is full, or whose user lacks rights, answers, and
+    ///   does no work.
+    public func check(writing key: String? = nil) async throws {
         // Waiting for a connection would report the failure later, and with less detail.
         if let failure = state.withLock({ $0.connections.isEmpty ? $0.lastFailure : nil }) { throw failure }
-        try await command(["PING"])
+        if let key { try await eval(Self.writing, keys: [key]) } else { try await command(["PING"]) }
     }
+
+    private static let writing = RedisScript("return redis.call('SET', KEYS[1], '1', 'PX', 15000)")
 
     /// The number of open connections.
     public var connectionCount: Int { state.withLock { $0.connections.count } }

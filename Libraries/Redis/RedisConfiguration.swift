@@ -30,7 +30,7 @@ public struct RedisConfiguration: Sendable {
 
     public init() {}
 
-    /// Reads `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:///path/of/socket`.
+    /// Reads `redis://[[user][:password]@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:///path/of/socket`.
     ///
     /// With `rediss:` the server's certificate must name the host. The parameters `cacert`, `cert` and `key`, as in
     /// `rediss://host?cacert=/etc/partita/ca.pem`, name files: authorities to trust instead of the system's, and a certificate of
@@ -56,11 +56,9 @@ public struct RedisConfiguration: Sendable {
         if let at = rest.lastIndex(of: "@") {
             let credentials = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             rest = String(rest[rest.index(after: at)...])
-            guard credentials.count == 2 else {
-                throw RedisError(.invalidConfiguration, "a Redis URL has user:password or :password")
-            }
             if !credentials[0].isEmpty { username = try Self.unescaped(credentials[0]) }
-            password = try Self.unescaped(credentials[1])
+            // Without one, it is set separately.
+            if credentials.count == 2, !credentials[1].isEmpty { password = try Self.unescaped(credentials[1]) }
         }
         if let slash = rest.firstIndex(of: "/") {
             let text = rest[rest.index(after: slash)...]

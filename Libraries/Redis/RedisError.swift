@@ -63,7 +63,13 @@ public struct RedisError: Error, Sendable, Hashable {
 }
 
 extension RedisError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Safe to log: a server's error only by its first word.
-    public var description: String { "RedisError(\(code), \(prefix ?? message))" }
+    /// Safe to log: of a server's error only the first word, unless it is about the server's state or the user's rights.
+    public var description: String {
+        let isSafe = prefix.map { Self.withoutData.contains($0) } ?? true
+        return "RedisError(\(code), \(isSafe ? message : prefix ?? ""))"
+    }
+
+    private static let withoutData: Set = ["NOPERM", "OOM", "WRONGPASS", "NOAUTH", "MISCONF", "READONLY", "LOADING"]
+
     public var debugDescription: String { "RedisError(\(code), \(message), at \(file):\(line))" }
 }

@@ -15,10 +15,18 @@ extension EngineSettings {
         return settings
     }
 
-    /// - Throws: `RedisError` that says what is wrong with the URL.
-    public static func redis(_ configuration: Configuration) throws(RedisError) -> RedisConfiguration {
-        var settings = try RedisConfiguration(url: configuration[redisURL])
+    /// - Throws: `ConfigurationError` that says what is wrong with the URL.
+    public static func redis(_ configuration: Configuration) throws(ConfigurationError) -> RedisConfiguration {
+        let key = redisURL.description.name
+        var settings: RedisConfiguration
+        do { settings = try RedisConfiguration(url: configuration[redisURL]) } catch {
+            throw ConfigurationError(key: key, error.message)
+        }
         if settings.password == nil { settings.password = configuration[redisPassword] }
+        guard settings.username == nil || settings.password != nil else {
+            throw ConfigurationError(
+                key: key, "names a user: the password has to be in the URL, or in \(redisPassword.description.name)")
+        }
         settings.setting = redisURL.description.environmentName
         return settings
     }

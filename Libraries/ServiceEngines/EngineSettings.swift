@@ -22,7 +22,7 @@ public enum EngineSettings {
         "postgres.connections", default: 8, range: 2...200, "Connections to Postgres.")
     static let redisURL = ConfigurationKey<String>.connection(
         "redis.url", schemes: ["redis", "rediss", "unix"],
-        "Redis, `redis://[[user]:password@]host:port[/database]`; `rediss://` speaks TLS."
+        "Redis, `redis://[[user][:password]@]host:port[/database]`; `rediss://` speaks TLS."
     ) { url in
         do throws(RedisError) {
             return try RedisConfiguration(url: url).files.lazy.compactMap(UnreadableFile.problem).first

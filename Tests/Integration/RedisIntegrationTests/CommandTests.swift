@@ -100,12 +100,16 @@ import Testing
         #expect(full.host == "::1" && full.port == 7000 && full.database == 3)
         #expect(full.username == "user" && full.password == "p@ss")
         #expect(try RedisConfiguration(url: "redis://:x@h").username == nil)
+        for url in ["redis://u@h", "redis://u:@h"] {
+            let named = try RedisConfiguration(url: url)
+            #expect(named.username == "u" && named.password == nil && named.host == "h")
+        }
         #expect(try RedisConfiguration(url: "unix:///run/redis.sock").path == "/run/redis.sock")
         let secured = try RedisConfiguration(url: "rediss://:p@h:6380/1?cacert=/a%20b.pem&cert=/c.pem&key=/k.pem")
         #expect(secured.host == "h" && secured.port == 6380 && secured.database == 1 && secured.password == "p")
         for wrong in [
             "http://h", "rediss://h?insecure=true", "rediss://h?cert=/c.pem", "redis://h?cacert=/a.pem", "redis://h:0",
-            "redis://h:x", "redis://h/x", "redis://p@h", "redis://:%zz@h",
+            "redis://h:x", "redis://h/x", "redis://:%zz@h",
         ] {
             #expect(throws: RedisError.self, "\(wrong)") { try RedisConfiguration(url: wrong) }
         }

@@ -24,6 +24,29 @@ import Testing
         await #expect(throws: RedisError.self) { try await connection.command(["PING"]) }
     }
 
+    @Test func `a server on which a user can do no work doesn't pass a check that writes`() async throws {
+        try await withClient { client, _ in
+            let user = "weak\(UInt64.random(in: 0 ... .max))"
+            @Sendable func allow(_ rights: String...) async throws {
+                try await client.command(["ACL", "SETUSER", user] + rights)
+            }
+            try await allow("on", ">secret", "+ping", "+client", "+select", "+hello")
+            var configuration = try RedisConfiguration(url: try await TestEngines.shared().redisURL)
+            (configuration.username, configuration.password) = (user, "secret")
+            try await RedisClient.withClient(configuration, on: loops) { weak in
+                try await weak.check()
+                let error = await #expect(throws: RedisError.self) { try await weak.check(writing: "test:ready") }
+                #expect("\(try #require(error))".contains("NOPERM"))
+                #expect("\(try #require(error))".contains("permissions"))
+                try await allow("+@all", "~test:*")
+                try await weak.check(writing: "test:ready")
+                try await allow("resetkeys", "~other:*")
+                await #expect(throws: RedisError.self) { try await weak.check(writing: "test:ready") }
+            }
+            try await client.command(["ACL", "DELUSER", user])
+        }
+    }
+
     @Test func `a client reconnects after its connection was killed`() async throws {
         try await withClient { client, _ in
             let id = try await client.command(["CLIENT", "ID"])
