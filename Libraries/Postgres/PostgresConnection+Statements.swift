@@ -178,6 +178,22 @@ extension PostgresConnection: PostgresQuerying {
     private func noteFailure(_ error: PostgresError) {
         PostgresMetrics.failures[error.failureClass]?.increment()
         configuration.shortages.note(error)
+        // The session has read that default when it began, and keeps it after an operator has changed it.
+        if error.sqlstate == "25006", loop.now &- connectedAt >= Self.leastAge { isOutdated = true }
+    }
+
+    /// The age before which a session isn't replaced, in milliseconds, so that a database that stays read-only isn't connected to all the time.
+    private static let leastAge: UInt64 = 5000
+
+    /// Ends an outdated session when nobody is in the middle of something; the pool makes another.
+    private func endIfOutdated() {
+        guard isOutdated else { return }
+        loop.execute {
+            self.assumeIsolated { connection in
+                guard connection.pending.isEmpty, case .none = connection.phase.withLock({ $0 }) else { return }
+                connection.close()
+            }
+        }
     }
 
     private func take(_ result: Result<PostgresRows, PostgresError>, for entry: PendingQueue.Entry) {
@@ -195,8 +211,8 @@ extension PostgresConnection: PostgresQuerying {
                 group.fail(error, at: group.results.count)
                 if transactionFailure == nil { transactionFailure = group.failure }
                 if error.code == .server { noteFailure(error) }
-                let isOutdated = error.sqlstate == "26000" || error.sqlstate == "0A000"
-                if isOutdated, group.statements.indices.contains(group.results.count) {
+                let isGone = error.sqlstate == "26000" || error.sqlstate == "0A000"
+                if isGone, group.statements.indices.contains(group.results.count) {
                     group.evicted += statements.forget(sql: group.statements[group.results.count].sql)
                 }
             }
@@ -225,6 +241,7 @@ extension PostgresConnection: PostgresQuerying {
         } else {
             group.resume()
         }
+        if lost == nil { endIfOutdated() }
     }
 
     static func rows(of group: StatementGroup) throws -> [PostgresRows] {

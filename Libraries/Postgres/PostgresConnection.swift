@@ -37,6 +37,10 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     private var watchdog: LoopTimer?
     private var isWatching = false
     private var isDirty = false
+    /// When it was connected, by the loop's clock.
+    private(set) var connectedAt: UInt64 = 0
+    /// Whether another session would have other settings.
+    var isOutdated = false
     private var closeError: PostgresError?
     private var closeWaiters: [UnsafeContinuation<Void, Never>] = []
 
@@ -93,6 +97,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
             throw connectFailure()
         }
         mode = next
+        connectedAt = loop.now
         watch(.read)
     }
 

@@ -28,6 +28,9 @@ struct StatementCache {
     private var clock: UInt64 = 0
     private var names: UInt64 = 0
     private let capacity: Int
+    /// What the names begin with. A pooler may give a connection the session of another one: then a statement must not be found there
+    /// rather than be another one.
+    private let prefix = "p" + String(UInt64.random(in: 0 ... .max), radix: 36) + "_"
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -50,7 +53,7 @@ struct StatementCache {
             evicted = oldest.value.name
         }
         names += 1
-        let name = "p\(names)"
+        let name = "\(prefix)\(names)"
         entries[key] = Entry(name: name, isReady: false, preparedBy: ObjectIdentifier(group), lastUse: clock)
         return .prepare(name: name, evicted: evicted)
     }

@@ -132,6 +132,32 @@ import Testing
         }
     }
 
+    @Test func `a session that began read-only is replaced when it has refused a write`() async throws {
+        let url = try await TestEngines.shared().makeDatabase()
+        var operatorSettings = PostgresConfiguration(url: url), settings = operatorSettings
+        (operatorSettings.connections, settings.connections) = (1, 2)
+        operatorSettings.settings["default_transaction_read_only"] = "off"
+        try await PostgresClient.withClient(operatorSettings, on: loops) { [settings] client in
+            let name = try await client.query("select quote_ident(current_database())").decode(String.self)[0]
+            try await client.execute("create table written (n int)")
+            try await client.execute("alter database \(name) set default_transaction_read_only = on")
+            try await PostgresClient.withClient(settings, on: loops) { service in
+                let insert = "insert into written values (1)"
+                let error = await #expect(throws: PostgresError.self) { try await service.execute(insert) }
+                #expect(error?.sqlstate == "25006")
+                try await client.execute("alter database \(name) reset default_transaction_read_only")
+                try await eventually("writes succeed again", within: .seconds(30)) {
+                    do {
+                        return try await service.execute(insert) == 1
+                    } catch let error as PostgresError {
+                        #expect(error.sqlstate == "25006" || error.failureClass != .refused, "\(error)")
+                        return false
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `the server ends a statement that takes too long`() async throws {
         try await withConnection {
             $0.statementTimeout = .milliseconds(50)
