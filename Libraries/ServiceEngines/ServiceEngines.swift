@@ -193,6 +193,13 @@ public final class ServiceEngines: Sendable {
         }
     }
 
+    private struct WrongEncoding: Error, CustomStringConvertible {
+        let encoding: String
+        var description: String {
+            "the database's encoding is \(encoding): it has to be UTF8 (createdb --encoding UTF8 --template template0)"
+        }
+    }
+
     /// Closes the clients of the broker, after all services that send.
     private struct Broker: Service {
         let producer: KafkaProducer
@@ -216,12 +223,18 @@ public final class ServiceEngines: Sendable {
         // Reads still work.
         readiness.add("postgres-writes", isRequired: false) { [postgres] in try postgres.checkShortages() }
         // Without these a service goes on with what it has, so that taking it out of the balancer would only make it worse.
-        if let redisClient { readiness.add("redis", isRequired: false) { try await redisClient.check() } }
+        if let redisClient {
+            readiness.add("redis", isRequired: false) { [instance] in
+                try await redisClient.check(writing: "partita:ready:\(instance)")
+            }
+        }
         readiness.add("kafka", isRequired: false) { [admin, pool] in
             _ = try await admin.metadata(
                 AppDefinitionEvent.topic.contract.fullName(pool: pool), timeout: .seconds(1))
         }
         _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
+            let encoding: String = try await postgres.query("show server_encoding").decode(String.self).first ?? ""
+            guard encoding == "UTF8" else { throw WrongEncoding(encoding: encoding) }
             try await registry.migrate()
             let shared = [DocumentStore.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
