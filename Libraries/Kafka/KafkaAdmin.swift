@@ -49,6 +49,7 @@ public actor KafkaAdmin {
                     nativeCode: error.nativeCode, isRetriable: true)
             }
         }
+        compareSettings(of: topics, with: admin)
         for topic in topics {
             let found = try await retrying(until: deadline) { () throws(KafkaError) in
                 let found = try admin.metadata(topic.name, timeout: .seconds(5))
@@ -66,6 +67,39 @@ public actor KafkaAdmin {
             let message = "\(topic.name) has \(found.partitions.count) partitions, not \(topic.partitions)"
             guard client.configuration.embedded else { throw KafkaError(.partitionCount, message) }
             logger.debug("another number of partitions than declared", metadata: ["kafka.topic": "\(topic.name)"])
+        }
+    }
+
+    /// Warns of topics that somebody else has made in a way in which they lose messages that are needed.
+    private func compareSettings(of topics: [KafkaTopic], with admin: RDKafkaAdmin) {
+        guard !client.configuration.embedded else { return }
+        let found: [String: [String: String]]
+        do {
+            found = try admin.settings(of: topics.map(\.name), timeout: .seconds(5))
+        } catch {
+            // It needs a right of its own, and the services don't depend on it.
+            return logger.debug("the settings of topics can't be read", metadata: ["error": "\(error.message)"])
+        }
+        for topic in topics {
+            guard let settings = found[topic.name] else { continue }
+            for (name, wanted) in topic.configuration.sorted(by: { $0.key < $1.key }) {
+                guard let present = settings[name], Self.loses(name, present, wanted) else { continue }
+                logger.warning(
+                    "an existing topic has a setting with which messages are lost; change it, or delete the topic",
+                    metadata: [
+                        "kafka.topic": "\(topic.name)", "setting": "\(name)", "value": "\(present)",
+                        "wanted": "\(wanted)",
+                    ])
+            }
+        }
+    }
+
+    private static func loses(_ name: String, _ present: String, _ wanted: String) -> Bool {
+        switch name {
+        case "cleanup.policy": !present.utf8.elementsEqual(wanted.utf8)
+        // -1 is without a limit.
+        case "retention.ms": Int64(present).map { $0 >= 0 && $0 < Int64(wanted) ?? 0 } ?? false
+        default: false
         }
     }
 

@@ -51,6 +51,30 @@ struct RDKafkaAdmin: Sendable {
         try RDKafkaMetadata.names(handle, timeout: timeout)
     }
 
+    /// The settings of topics; those that the user may not see are missing from the answer.
+    func settings(of topics: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
+        var natives: [OpaquePointer?] = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+        defer { for native in natives { rd_kafka_ConfigResource_destroy(native) } }
+        let event = try request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout, context: "settings of topics") {
+            options, queue in
+            rd_kafka_DescribeConfigs(handle.pointer, &natives, natives.count, options, queue)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        var count = 0, settings: [String: [String: String]] = [:]
+        let resources = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count)
+        for resource in UnsafeBufferPointer(start: resources, count: count)
+        where rd_kafka_ConfigResource_error(resource) == RD_KAFKA_RESP_ERR_NO_ERROR {
+            var size = 0
+            let entries = rd_kafka_ConfigResource_configs(resource, &size)
+            let name = String(cString: rd_kafka_ConfigResource_name(resource))
+            for entry in UnsafeBufferPointer(start: entries, count: size) {
+                guard let value = rd_kafka_ConfigEntry_value(entry) else { continue }
+                settings[name, default: [:]][String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+            }
+        }
+        return settings
+    }
+
     private func request(
         _ operation: rd_kafka_admin_op_t, timeout: Duration, context: String,
         _ send: (OpaquePointer?, OpaquePointer?) -> Void
@@ -59,10 +83,12 @@ struct RDKafkaAdmin: Sendable {
         defer { rd_kafka_AdminOptions_destroy(options) }
         var text = [CChar](repeating: 0, count: 512)
         let milliseconds = timeout.nativeMilliseconds
-        for error in [
-            rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, &text, text.count),
-            rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, &text, text.count),
-        ] where error != RD_KAFKA_RESP_ERR_NO_ERROR {
+        var errors = [rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, &text, text.count)]
+        // Only what changes something takes time after the answer.
+        if operation != RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS {
+            errors.append(rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, &text, text.count))
+        }
+        for error in errors where error != RD_KAFKA_RESP_ERR_NO_ERROR {
             throw KafkaError(.configuration, "\(context): \(cString(text))", nativeCode: error.rawValue)
         }
         let queue = rd_kafka_queue_new(handle.pointer)

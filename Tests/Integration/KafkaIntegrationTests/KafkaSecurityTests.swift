@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import Kafka
 import LocalEngines
+import Logging
 import TestSupport
 import Testing
 
@@ -44,6 +45,7 @@ import Testing
         let loops = LoopGroup(1)
         let admin = KafkaAdmin(configuration: configuration)
         try await admin.createTopics([KafkaTopic(name: "t", partitions: 1)], timeout: .seconds(60))
+        try await Self.warnOfSettings(configuration)
         let producer = KafkaProducer(configuration: configuration, loop: loops.next())
         let consumer = try KafkaConsumer(configuration: configuration)
         try await consumer.assign([KafkaTopicPartition(topic: "t", partition: 0): .beginning])
@@ -68,6 +70,24 @@ import Testing
         await producer.close()
         await admin.close()
         await loops.shutDown(within: .seconds(1))
+    }
+
+    /// A topic that somebody else has made in a way in which it loses messages is named.
+    private static func warnOfSettings(_ configuration: KafkaConfiguration) async throws {
+        let log = InMemoryLogHandler()
+        let admin = KafkaAdmin(
+            configuration: configuration, logger: Logger(label: "test", handler: log, logLevel: .info))
+        func make(_ settings: [String: String]) async throws -> [String] {
+            let before = log.events.count
+            let topic = KafkaTopic(name: "s", partitions: 1, configuration: settings)
+            try await admin.createTopics([topic], timeout: .seconds(60))
+            return log.events.dropFirst(before).compactMap { $0.metadata["setting"]?.description }
+        }
+        #expect(try await make(["cleanup.policy": "delete", "retention.ms": "60000"]) == [])
+        #expect(try await make(["cleanup.policy": "delete", "retention.ms": "30000"]) == [])
+        let warned = try await make(["cleanup.policy": "compact", "retention.ms": "90000"])
+        #expect(warned == ["cleanup.policy", "retention.ms"], "\(log.events)")
+        await admin.close()
     }
 
     private struct Case {
