@@ -17,10 +17,11 @@ struct AccountCleaner: Service {
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             while true {
-                try await Task.sleep(for: Self.interval)
+                // Also at the start: a service may be restarted more often than it cleans.
                 do { try await clean() } catch {
                     logger.warning("old rows can't be deleted", metadata: ["error": "\(error)"])
                 }
+                try await Task.sleep(for: Self.interval)
             }
         }
     }
