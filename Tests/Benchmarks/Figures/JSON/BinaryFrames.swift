@@ -4,13 +4,14 @@ import DocumentModel
 
 /// What a binary protocol would win: the bytes on the wire of a change of 290 bytes, compressed as `partita.sync.v1` compresses, against
 /// the same documents in BSON; of a chunk of 500 documents; and of such a chunk against one that is compressed with a dictionary that both
-/// sides have. A ratio below 0.67 would be a win of one and a half.
+/// sides have. A ratio below 0.67 would be a win of one and a half. The time to encode is the gateway's, whose documents are text in Postgres;
+/// that to decode is the device's, and only to be watched, since the gateway's decides: it serves many.
 let binaryFrames = Benchmark(
     Figure("wire.live-bytes", .bytes, goal: .ratio(atLeast: 0.67)),
     Figure("wire.chunk-bytes", .bytes, goal: .ratio(atLeast: 0.67)),
     Figure("wire.chunk-bytes.dictionary", .bytes, goal: .ratio(atLeast: 0.67)),
     Figure("wire.encode", .nanoseconds, goal: .ratio(atLeast: 0.67)),
-    Figure("wire.decode", .nanoseconds, goal: .ratio(atLeast: 0.67))
+    Figure("wire.decode", .nanoseconds)
 ) { bench in
     let sample = try WireSample()
     return try await bench.compare {
