@@ -49,7 +49,6 @@ public actor KafkaAdmin {
                     nativeCode: error.nativeCode, isRetriable: true)
             }
         }
-        compareSettings(of: topics, with: admin)
         for topic in topics {
             let found = try await retrying(until: deadline) { () throws(KafkaError) in
                 let found = try admin.metadata(topic.name, timeout: .seconds(5))
@@ -68,6 +67,8 @@ public actor KafkaAdmin {
             guard client.configuration.embedded else { throw KafkaError(.partitionCount, message) }
             logger.debug("another number of partitions than declared", metadata: ["kafka.topic": "\(topic.name)"])
         }
+        // At last, since whoever waits for the topics calls this again and again.
+        compareSettings(of: topics, with: admin)
     }
 
     /// Warns of topics that somebody else has made in a way in which they lose messages that are needed.
