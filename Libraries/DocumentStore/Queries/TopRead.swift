@@ -34,9 +34,7 @@ struct TopRead {
     ///   - options: For which it is possible.
     ///   - found: The filter, with its doubt.
     init?(_ sort: Sort, options: FindOptions, found: TranslatedFilter, in table: CollectionTable) {
-        guard let limit = options.limit, found.score == nil, found.condition.isExact || found.doubt != nil else {
-            return nil
-        }
+        guard let limit = options.limit, found.condition.isExact || found.doubt != nil else { return nil }
         var columns: [String] = [], kinds: [String] = [], terms: [String] = []
         var isOdd = found.doubt == nil ? [] : ["doubt"]
         for (place, key) in sort.keys.enumerated() {
