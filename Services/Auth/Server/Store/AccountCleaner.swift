@@ -17,7 +17,7 @@ struct AccountCleaner: Service {
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             while true {
-                // Also at the start: a service may be restarted more often than it cleans.
+                // At the start and then at intervals: a service may be restarted more often than it cleans.
                 do { try await clean() } catch {
                     logger.warning("old rows can't be deleted", metadata: ["error": "\(error)"])
                 }
