@@ -41,9 +41,10 @@ public struct DumpExport: Sendable {
         if namespaces.isEmpty { throw DumpError(.noDump, "\(app) has no such collection") }
         var listed: [ChangeEvent.Namespace: [Document]] = [:]
         for namespace in namespaces {
+            // MongoDB has no index by trigrams.
             listed[namespace] = try await store.collection(
                 namespace.collection, database: namespace.database, app: app
-            ).listIndexes()
+            ).indexes().filter { $0.trigramPath == nil }.map(\.document)
         }
         let indexes = listed
         return try await store.withSnapshot(app: app) { snapshot in

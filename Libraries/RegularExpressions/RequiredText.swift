@@ -3,7 +3,8 @@
 public struct RequiredText: Sendable {
     /// Not empty. In small letters if case doesn't count.
     public let text: String
-    /// Whether ASCII letters of either case are the same.
+    /// Whether ASCII letters of either case are the same, and with them the characters of which they are another case: U+212A for k and
+    /// U+017F for s.
     public let ignoresCase: Bool
 
     /// - Parameter options: MongoDB's: `i`, `m`, `s`, `x`, `u`.
@@ -62,8 +63,7 @@ private struct Reader {
             if scalar.value == 0 { endRun() } else { run.unicodeScalars.append(scalar) }
             return
         }
-        // U+212A and U+017F are a k and an s of another case.
-        guard scalar.isASCII, scalar.value != 0, !"kKsS".unicodeScalars.contains(scalar) else { return endRun() }
+        guard scalar.isASCII, scalar.value != 0 else { return endRun() }
         run += Character(scalar).lowercased()
     }
 

@@ -4,7 +4,7 @@ public import DocumentModel
 public struct IndexDefinition: Hashable, Sendable {
     @ExactText public var database: String
     @ExactText public var collection: String
-    /// In the form that MongoDB's `createIndexes` takes: `key`, and optionally `name`, `unique`, `sparse`,
+    /// In the form that MongoDB's `createIndexes` takes, with the further kind `trigram`: `key`, and optionally `name`, `unique`, `sparse`,
     /// `partialFilterExpression`, `expireAfterSeconds`, `weights`, `default_language`.
     public var specification: Document
 

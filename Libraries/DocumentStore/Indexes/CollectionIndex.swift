@@ -32,6 +32,9 @@ struct CollectionIndex: Sendable {
     /// The expression of the keys of the elements at the first path.
     var elementsExpression: String { "partita.element_keys(document, \(Self.steps(model.keys[0].path)))" }
 
+    /// The expression of the texts at the first path, in which an index by trigrams searches.
+    var textsExpression: String { "partita.texts(document, \(Self.steps(model.keys[0].path)))" }
+
     /// The condition that an array is at the first path or along it.
     var elementsPredicate: String {
         let steps = Path(model.keys[0].path).components.map { FilterTranslation.literal($0.name) }
@@ -46,12 +49,15 @@ struct CollectionIndex: Sendable {
     }
 
     /// The statements that build the index, none if it is only recorded. None of them may run in a transaction.
-    func building(_ table: CollectionTable) -> [String] {
+    /// - Parameter trigrams: The operator class of an index by trigrams.
+    func building(_ table: CollectionTable, trigrams: String) -> [String] {
         if model.spherePath != nil { return [] }
         let suffix = predicate.map { " where \($0)" } ?? ""
-        if let text = TextIndexSQL(model) {
+        let inverted =
+            TextIndexSQL(model)?.vector ?? (model.trigramPath != nil ? "\(textsExpression) \(trigrams)" : nil)
+        if let inverted {
             return [
-                "create index concurrently \(relation.postgresIdentifier) on \(table.name) using gin (\(text.vector))\(suffix)"
+                "create index concurrently \(relation.postgresIdentifier) on \(table.name) using gin (\(inverted))\(suffix)"
             ]
         }
         let columns = model.keys.indices.map { place in

@@ -83,12 +83,12 @@ struct IndexBuilder: Sendable {
         // An index of the same name may be there beside a staged one.
         let mark = suffix.isEmpty ? "" : "$\(ObjectId().hexString)"
         let relation = try await identifier("\(table.namespace.collection)$\(model.name)\(mark)", on: connection)
-        let hasElements =
-            !model.isUnique && model.text == nil && model.expireAfterSeconds == nil && model.spherePath == nil
+        let hasElements = model.isSorted && !model.isUnique && model.expireAfterSeconds == nil
         let elements =
             hasElements
             ? try await identifier("\(table.namespace.collection)$\(model.name)\(mark)$elements", on: connection) : nil
         let index = try CollectionIndex(model, relation: relation, elements: elements)
+        let trigrams = model.trigramPath == nil ? "" : try await TrigramPlan.operatorClass(on: connection)
         try await connection.execute(
             """
             insert into partita.indexes (app, database, collection, name, specification, relation, elements)
@@ -99,7 +99,7 @@ struct IndexBuilder: Sendable {
                 PostgresValue(elements),
             ])
         do {
-            for statement in index.building(table) {
+            for statement in index.building(table, trigrams: trigrams) {
                 try await connection.runScript(statement, isCancellable: true)
             }
         } catch {

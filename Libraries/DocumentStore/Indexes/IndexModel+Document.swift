@@ -34,6 +34,7 @@ extension IndexModel {
         switch value {
         case .string("text"): return .text
         case .string("2dsphere"): return .sphere
+        case .string("trigram"): return .trigram
         case .string(let kind): throw unsupported("an index of type \(kind)")
         default:
             guard let number = value.doubleValue, number != 0, !number.isNaN else {
@@ -125,6 +126,9 @@ extension IndexModel {
         }
         if spherePath != nil, isUnique || expireAfterSeconds != nil {
             throw Self.unsupported("a 2dsphere index that is unique or expires documents")
+        }
+        if trigramPath != nil, keys.count > 1 || isUnique || expireAfterSeconds != nil || keys[0].path == "_id" {
+            throw Self.unsupported("a trigram index on _id, with other paths, or that is unique or expires documents")
         }
         if isSparse, partialFilter != nil {
             throw Self.wrong("cannot mix \"partialFilterExpression\" and \"sparse\" options", code: 67)

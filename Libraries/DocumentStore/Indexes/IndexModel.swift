@@ -10,6 +10,8 @@ public struct IndexModel: Sendable, Hashable {
         case text
         /// The places on the earth: `2dsphere`.
         case sphere
+        /// The groups of three letters of a text, which find regular expressions anywhere in it: `trigram`. MongoDB has no such index.
+        case trigram
     }
 
     /// One path of an index.
@@ -76,6 +78,12 @@ public struct IndexModel: Sendable, Hashable {
     /// queries for places examine the whole collection.
     public var spherePath: String? { keys.first { $0.direction == .sphere }?.path }
 
+    /// Whether the index sorts values, and doesn't only have their words, places or letters.
+    var isSorted: Bool { keys.allSatisfy { $0.direction == .ascending || $0.direction == .descending } }
+
+    /// The path whose trigrams the index has; `nil` for an index of another kind.
+    public var trigramPath: String? { keys.first { $0.direction == .trigram }?.path }
+
     /// A sentence about what the index doesn't do, for who creates it; `nil` if there is nothing to say.
     public var note: String? {
         spherePath.map { "it is only recorded: queries for places at \($0) examine the whole collection" }
@@ -125,6 +133,7 @@ extension IndexModel.Direction {
         case .descending: "-1"
         case .text: "text"
         case .sphere: "2dsphere"
+        case .trigram: "trigram"
         }
     }
 
@@ -134,6 +143,7 @@ extension IndexModel.Direction {
         case .descending: -1
         case .text: "text"
         case .sphere: "2dsphere"
+        case .trigram: "trigram"
         }
     }
 }

@@ -23,7 +23,7 @@ struct IndexOrder: Sendable {
         let constraints = PathConstraint.all(of: nodes)
         var best: IndexOrder?
         for index in indexes
-        where index.model.text == nil && (hint == nil || hint.map(index.model.name.hasSameBytes) == true) {
+        where index.model.isSorted && (hint == nil || hint.map(index.model.name.hasSameBytes) == true) {
             guard let order = IndexOrder(index, sort, constraints), index.covers(nodes, constraints) else { continue }
             if best.map({ $0.bound.count < order.bound.count }) ?? true { best = order }
         }

@@ -19,7 +19,7 @@ struct IndexPlan: Sendable {
         if constraints.isEmpty { return nil }
         var best: IndexPlan?
         for index in indexes
-        where index.model.text == nil && (hint == nil || hint.map(index.model.name.hasSameBytes) == true) {
+        where index.model.isSorted && (hint == nil || hint.map(index.model.name.hasSameBytes) == true) {
             guard let plan = IndexPlan(index, constraints), index.covers(nodes, constraints) else { continue }
             if best.map({ $0.worth < plan.worth }) ?? true { best = plan }
         }

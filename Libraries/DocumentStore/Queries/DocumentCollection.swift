@@ -140,7 +140,7 @@ public struct DocumentCollection: Sendable {
             tellingDoubt && text == nil && !condition.isExact ? translation.certain(parsed.filter) : nil
         return TranslatedFilter(
             condition: condition, doubt: certain.map { "(\($0)) is not true" }, parameters: translation.parameters,
-            score: text?.score, indexes: used.map(\.index.model.name) + (text.map { [$0.index] } ?? []))
+            score: text?.score, indexes: used.map(\.model.name) + (text.map { [$0.index] } ?? []))
     }
 }
 

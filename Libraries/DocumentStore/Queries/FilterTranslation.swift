@@ -27,7 +27,7 @@ struct FilterTranslation: Sendable {
     /// twice, so each level of nesting would double the time.
     private var stepsLeft = 200_000
     /// The indexes that conditions were built for.
-    private(set) var used: [IndexPlan] = []
+    private(set) var used: [CollectionIndex] = []
 
     /// - Parameters:
     ///   - indexes: The indexes of the collection.
@@ -52,8 +52,15 @@ struct FilterTranslation: Sendable {
     /// The condition of a filter or a branch of `$or`, with that of an index that helps to find what meets it.
     private mutating func translateConjunction(_ node: FilterNode) -> Condition? {
         let nodes = if case .and(let nodes) = node { nodes } else { [node] }
-        guard let plan = IndexPlan.best(of: indexes, for: nodes, hint: hint) else { return translate(node) }
-        used.append(plan)
+        let plan = IndexPlan.best(of: indexes, for: nodes, hint: hint)
+        // A range may contain everything; a text of three letters and more is rare.
+        if plan.map({ $0.points == 0 }) ?? true, let trigrams = TrigramPlan.best(of: indexes, for: nodes, hint: hint) {
+            used.append(trigrams.index)
+            let found = trigrams.condition { bind($0) }
+            return Condition(sql: translate(node).map { "\(found) and (\($0.sql))" } ?? found, isExact: false)
+        }
+        guard let plan else { return translate(node) }
+        used.append(plan.index)
         let bound = parameters.count
         let all = translate(node)
         if let all, all.isExact {
@@ -71,7 +78,7 @@ struct FilterTranslation: Sendable {
     mutating func translate(_ filter: Filter, except paths: Set<ExactText>) -> String {
         let nodes = if case .and(let nodes) = filter.node { nodes } else { [filter.node] }
         let rest = nodes.filter { if case .field(let path, _) = $0 { !paths.contains(path.description) } else { true } }
-        return translate(.and(rest))?.sql ?? "true"
+        return translateConjunction(.and(rest))?.sql ?? "true"
     }
 
     mutating func bind(_ value: PostgresValue) -> String {
@@ -268,8 +275,7 @@ struct FilterTranslation: Sendable {
                 return nil
             }
             let text = "(\(value) #>> '{}')"
-            // In the collation C only ASCII has small letters.
-            let searched = required.ignoresCase ? "lower(\(text) collate \"C\")" : text
+            let searched = required.ignoresCase ? "partita.small_letters(\(text))" : text
             return
                 "case when jsonb_typeof(\(value)) = 'string' then strpos(\(searched), \(bind(.text(required.text)))) > 0 "
                 + "else \(arrayOrWrapper) end"

@@ -30,15 +30,17 @@ struct OrderedRead {
         }
         guard let order = IndexOrder.best(of: table.indexes, for: sort, filter: filter, hint: hint)
         else { return nil }
-        indexes = [order.index.model.name]
-        var translation = FilterTranslation(partitionKey: partitionKey)
+        // Postgres chooses between this order and the few documents that have a text.
+        let trigrams = table.indexes.filter { $0.model.trigramPath != nil }
+        var translation = FilterTranslation(partitionKey: partitionKey, indexes: trigrams, hint: hint)
         let first = order.regular { translation.bind($0) }
         var rest = translation.translate(filter, except: order.boundPaths)
         regular = [
             PostgresStatement(
                 "\(source) \(first.condition) and (\(rest)) order by \(first.order)", translation.parameters)
         ]
-        translation = FilterTranslation(partitionKey: partitionKey)
+        indexes = [order.index.model.name] + translation.used.map(\.model.name)
+        translation = FilterTranslation(partitionKey: partitionKey, indexes: trigrams, hint: hint)
         let others = order.irregular { translation.bind($0) }
         rest = translation.translate(filter, except: order.boundPaths)
         irregular = PostgresStatement("\(source) \(others) and (\(rest))", translation.parameters)

@@ -125,20 +125,9 @@ extension DocumentCollection {
         return SearchCount.result(search.countName, count, facets)
     }
 
-    /// Creates the extensions of Postgres that a search needs.
     private func ensure(_ extensions: Set<String>) async throws {
         for name in extensions.sorted() {
-            let present = try await query(
-                PostgresStatement("select from pg_extension where extname = $1", [.text(name)]))
-            if present.count > 0 { continue }
-            do {
-                try await store.client.execute("create extension if not exists \(name) schema public")
-            } catch let error as PostgresError where !error.isUniqueViolation {
-                throw DocumentStoreError(
-                    .notSupported,
-                    "$search: fuzzy needs Postgres' extension \(name), which can't be created here: an administrator has to "
-                        + "(create extension \(name))", mongoCode: 115, underlying: error)
-            }
+            try await PostgresExtension.ensure(name, for: "$search: fuzzy", on: store.client)
         }
     }
 }

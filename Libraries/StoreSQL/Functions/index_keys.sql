@@ -141,3 +141,31 @@ begin
     end loop;
     return keys;
 end $$;
+
+-- A text with the capital letters of ASCII made small, and the two characters beyond it that are capitals of such letters or other
+-- forms of them (U+212A of k, U+017F of s): what a regular expression finds if case doesn't count.
+create or replace function partita.small_letters(value text) returns text language sql immutable parallel safe as $$
+    select translate(lower(value collate "C"), U&'\212A\017F', 'ks')
+$$;
+
+-- The texts that a path leads to through arrays, in small letters, one behind the other; null if there is none. Trigrams of them find the
+-- documents in which a regular expression may match. A text with U+0000 is in its escaped form. A regular expression, which is found by one that
+-- equals it, is without its backslashes: then it contains what it demands.
+create or replace function partita.texts(value jsonb, path text[]) returns text language plpgsql immutable parallel safe as $$
+declare
+    found text;
+begin
+    case jsonb_typeof(value)
+    when 'string' then
+        if cardinality(path) = 0 then return partita.small_letters(value #>> '{}'); end if;
+    when 'object' then
+        if cardinality(path) > 0 then return partita.texts(value -> path[1], path[2:]); end if;
+        return partita.small_letters(
+            coalesce(value ->> '$text', replace(value #>> '{$regularExpression,pattern}', '\', '')));
+    when 'array' then
+        select string_agg(partita.texts(e, path), E'\n') into found from jsonb_array_elements(value) e;
+        return found;
+    else null;
+    end case;
+    return null;
+end $$;

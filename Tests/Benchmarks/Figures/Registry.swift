@@ -17,7 +17,7 @@ enum Registry {
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint, binaryFrames,
         documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsReadAll,
-        documentsGroup, firstSorted,
+        documentsGroup, firstSorted, foundText,
         documentsExternalUpdate, documentsImportDump,
         // What it inserts stays.
         idlePartitions,
