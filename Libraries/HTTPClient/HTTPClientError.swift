@@ -29,7 +29,7 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
         public static let connectionLost = Code(value: .connectionLost)
         /// The server violated the protocol.
         public static let protocolError = Code(value: .protocolError)
-        /// The mail server refused the name or password.
+        /// The mail server refused the name or password, or demands them.
         public static let authentication = Code(value: .authentication)
         /// The mail server refused the mail temporarily.
         public static let deferred = Code(value: .deferred)

@@ -31,7 +31,7 @@ final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
             try easy.set(CURLOPT_USERNAME, user)
             try easy.set(CURLOPT_PASSWORD, configuration.password ?? "")
         }
-        if let file = configuration.certificateAuthorityFile { try easy.set(CURLOPT_CAINFO, file) }
+        if let file = configuration.certificateAuthorityFile { try easy.trust(onlyFile: file) }
         try easy.set(CURLOPT_MAIL_FROM, "<\(from)>")
         try easy.set(CURLOPT_MAIL_RCPT, to.map { "<\($0)>" })
         try easy.set(CURLOPT_UPLOAD, 1)
@@ -67,8 +67,14 @@ final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
         // The server's answer to the sender, a recipient or the mail itself.
         let answer = ccurl_easy_info_long(easy.handle, CURLINFO_RESPONSE_CODE)
         guard answer >= 400, ![.authentication, .timeout, .tls].contains(error.code) else { return error }
-        return HTTPClientError(
-            answer < 500 ? .deferred : .rejected, "\(error.message) (answer \(answer))", curlCode: error.curlCode)
+        let code: HTTPClientError.Code =
+            switch answer {
+            // Nothing is wrong with the mail: the server wants a login, another one, or TLS before it (RFC 4954 §6, RFC 3207 §4).
+            case 530, 534, 535, 538: .authentication
+            case 500...: .rejected
+            default: .deferred
+            }
+        return HTTPClientError(code, "\(error.message) (answer \(answer))", curlCode: error.curlCode)
     }
 
     func end(_ result: Result<Void, any Error>) {

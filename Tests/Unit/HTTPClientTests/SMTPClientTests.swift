@@ -36,6 +36,8 @@ import Testing
         await expect(.rejected) { try await client.send(mail) }
         let later = MailMessage(from: "a@example.org", to: "later@example.org", subject: "s", text: "t")
         await expect(.deferred) { try await client.send(later) }
+        let demanding = MailMessage(from: "a@example.org", to: "login@example.org", subject: "s", text: "t")
+        await expect(.authentication) { try await client.send(demanding) }
         configuration.user = "partita"
         configuration.password = "wrong"
         let other = SMTPClient(loop: loop, configuration: configuration)
@@ -119,6 +121,7 @@ import Testing
                 let isRight = connection.readLine() == Data("\0partita\0secret".utf8).base64EncodedString()
                 connection.write(isRight ? "235 welcome\r\n" : "535 wrong\r\n")
             case "RCPT" where line.contains("nobody"): connection.write("550 unknown\r\n")
+            case "RCPT" where line.contains("login"): connection.write("530 authentication required\r\n")
             case "RCPT" where line.contains("later"): connection.write("451 busy\r\n")
             case "RCPT": connection.write("250 fine\r\n")
             case "DATA":
