@@ -14,7 +14,7 @@ extension CurlEasy {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         try set(CURLOPT_PROXY, configuration.proxy ?? "")
-        if let file = configuration.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+        if let file = configuration.certificateAuthorityFile { try trust(onlyFile: file) }
         if request.maximumRedirects > 0 {
             try set(CURLOPT_FOLLOWLOCATION, 1)
             try set(CURLOPT_MAXREDIRS, request.maximumRedirects)

@@ -39,6 +39,12 @@ final class CurlEasy {
         if code != CURLE_OK { throw HTTPClientError(code, detail: "") }
     }
 
+    /// Trusts the authorities of a file, and no others: libcurl would go on to look into the system's directory.
+    func trust(onlyFile file: String) throws(HTTPClientError) {
+        try set(CURLOPT_CAINFO, file)
+        ccurl_easy_pointer(handle, CURLOPT_CAPATH, nil)
+    }
+
     func set(_ option: CURLoption, _ number: Int) throws(HTTPClientError) {
         let code = ccurl_easy_long(handle, option, number)
         if code != CURLE_OK { throw HTTPClientError(code, detail: "") }

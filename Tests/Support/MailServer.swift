@@ -28,8 +28,10 @@ public final class MailServer: Sendable {
     }
 
     /// Starts one.
-    /// - Parameter port: where it listens; `nil` for any.
-    public static func start(port: Int? = nil) async throws -> MailServer {
+    /// - Parameters:
+    ///   - port: where it listens; `nil` for any.
+    ///   - certificates: a directory of ``TestCertificates``, for TLS from the first byte; `nil` for plain text.
+    public static func start(port: Int? = nil, certificates: String? = nil) async throws -> MailServer {
         let port = try port ?? LocalPort.free()
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("mail-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -37,7 +39,10 @@ public final class MailServer: Sendable {
             "mail-server.py")
         // The system's Python: it has the package python3-aiosmtpd.
         let process = try ChildProcess.spawn(
-            "/usr/bin/python3", [script.path, directory, "\(port)", user, password], output: .file(directory + "/log"))
+            "/usr/bin/python3",
+            [script.path, directory, "\(port)", user, password]
+                + (certificates.map { ["\($0)/server.pem", "\($0)/server.key"] } ?? []),
+            output: .file(directory + "/log"))
         let server = MailServer(port: port, directory: directory, process: process)
         try await eventually("the mail server listens", within: patience) {
             if let status = process.exitStatus {

@@ -9,6 +9,8 @@ public struct ObjectStore: Sendable {
     public let endpoint: String
     public let accessKey: String
     public let secretKey: String
+    /// The same over TLS, and the file of the authority that the certificate is from; `nil` for a store that variables name.
+    public var secure: (endpoint: String, authority: String)?
 
     /// The store; the first call starts it, which takes a quarter of a minute.
     public static func shared() async throws -> ObjectStore { try await starter.store() }
@@ -32,12 +34,14 @@ public struct ObjectStore: Sendable {
         {
             return ObjectStore(endpoint: endpoint, accessKey: accessKey, secretKey: secretKey)
         }
-        let port = try LocalPort.free(2)
+        let port = try LocalPort.free(3)
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("object-store-\(getpid())").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         EnginesAtExit.remember(root: directory)
-        let store = ObjectStore(
+        try await TestCertificates.make(in: directory)
+        var store = ObjectStore(
             endpoint: "http://127.0.0.1:\(port)", accessKey: "AKIATEST", secretKey: "test+secret/key")
+        store.secure = ("https://localhost:\(port + 2)", directory + "/ca.pem")
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "object-store.sh")
         let process = try ChildProcess.spawn(

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A mail server for tests, on 127.0.0.1. Each mail becomes DIRECTORY/mails/NUMBER.json, decoded by Python's own parser.
 
-mail-server.py DIRECTORY PORT USER PASSWORD
+mail-server.py DIRECTORY PORT USER PASSWORD [CERTIFICATE KEY]: with a certificate, TLS from the first byte.
 
 Nobody sends without signing in. Recipients that begin with `bounce` are refused for good, with `busy` for now, and those that
 begin with `silent` get no answer. DIRECTORY/ready is there once it listens. It runs until it is killed.
@@ -13,6 +13,7 @@ import email.policy
 import itertools
 import json
 import os
+import ssl
 import sys
 
 from aiosmtpd.controller import Controller
@@ -62,7 +63,11 @@ def authenticator(user, password):
 
 
 def main():
-    directory, port, user, password = sys.argv[1:]
+    directory, port, user, password, *certificate = sys.argv[1:]
+    tls = None
+    if certificate:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(*certificate)
     mails = os.path.join(directory, "mails")
     os.makedirs(mails, exist_ok=True)
     controller = Controller(
@@ -73,6 +78,7 @@ def main():
         auth_require_tls=False,
         auth_required=True,
         enable_SMTPUTF8=True,
+        ssl_context=tls,
     )
     controller.start()
     open(os.path.join(directory, "ready"), "w").close()

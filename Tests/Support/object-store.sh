@@ -2,10 +2,11 @@
 # An object store for tests that checks signatures as S3 does: Ceph's radosgw over one monitor and one store in memory, on
 # 127.0.0.1. Everything is gone when it ends, which it does with SIGTERM.
 #
-# object-store.sh DIRECTORY PORT ACCESS-KEY SECRET-KEY: DIRECTORY/ready is there once it answers. PORT and the one after it are used.
+# object-store.sh DIRECTORY PORT ACCESS-KEY SECRET-KEY: DIRECTORY/ready is there once it answers. PORT and the two after it are used; the
+# last one speaks TLS, with DIRECTORY/server.pem and its server.key.
 set -euo pipefail
 directory=$1 port=$2 access_key=$3 secret_key=$4
-monitor_port=$((port + 1))
+monitor_port=$((port + 1)) tls_port=$((port + 2))
 
 for program in ceph-mon ceph-osd radosgw radosgw-admin; do
     command -v "$program" >/dev/null || {
@@ -55,7 +56,7 @@ admin socket = $directory/run/\$name.asok
 pid file = $directory/run/\$name.pid
 log file = $directory/log/\$name.log
 [client.rgw]
-rgw frontends = beast endpoint=127.0.0.1:$port
+rgw frontends = beast endpoint=127.0.0.1:$port ssl_endpoint=127.0.0.1:$tls_port ssl_certificate=$directory/server.pem ssl_private_key=$directory/server.key
 rgw dns name = localhost
 END
 

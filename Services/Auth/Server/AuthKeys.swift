@@ -45,6 +45,10 @@ public enum AuthKeys {
         "smtp.url", schemes: ["smtp", "smtps"],
         "The mail server, `smtp://[user:password@]host[:port]`, TLS from STARTTLS on (smtps: from the first byte; smtp with `?starttls=off`: never)."
     ).optional
+    static let smtpAuthorities = ConfigurationKey<String>.file(
+        "smtp.tls-ca",
+        "A PEM file with the authorities for checking the mail server's certificate. By default, the system's."
+    ).optional
     static let mailFolder = ConfigurationKey<String>.string(
         "mail.folder", "Without smtp.url, mails are written to this folder and their links to the log: for development."
     ).optional
@@ -109,7 +113,7 @@ public enum AuthKeys {
         redisPrefix.description, EngineSettings.publicURL.description, syncURL.description,
         adminToken.description, adminAPI.description, auditRetention.description, accessTokenLifetime.description,
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
-        smtpURL.description,
+        smtpURL.description, smtpAuthorities.description,
         mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,
         passwordMemory.description, passwordQueue.description, freeAttempts.description,
         freeAttemptsPerAddress.description, freeAttemptsPerAccount.description, anonymousPerAddress.description,

@@ -52,7 +52,9 @@ extension MailSender {
     init(configuration: Configuration, on loop: EventLoop, logger: Logger) throws(ConfigurationError) {
         if let url = configuration[AuthKeys.smtpURL] {
             do {
-                self = try .smtp(url: url, from: configuration[AuthKeys.mailFrom], on: loop)
+                self = try .smtp(
+                    url: url, authorities: configuration[AuthKeys.smtpAuthorities],
+                    from: configuration[AuthKeys.mailFrom], on: loop)
             } catch {
                 throw ConfigurationError(key: AuthKeys.smtpURL.description.name, error.message)
             }

@@ -41,7 +41,7 @@ public enum MediaOffloadServer {
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let storage: any ObjectStorage
         if let settings = S3Settings(context.configuration) {
-            storage = settings.storage(client: HTTPClient(loop: context.loops.next()))
+            storage = settings.storage(on: context.loops.next())
         } else {
             storage = FileObjectStorage(directory: context.configuration[directory])
         }

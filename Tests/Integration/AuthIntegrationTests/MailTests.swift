@@ -25,15 +25,24 @@ import Testing
     private static let confirmation =
         #""autoConfirm": false, "emailConfirmationUrl": "https://app.example/confirm", "confirmEmailSubject": "Bestätige Deine Anmeldung 🎻""#
 
-    private func withPost(_ body: (Post) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - certificates: a directory with those of the mail server, which then speaks TLS.
+    ///   - trusts: whether auth trusts their authority.
+    private func withPost(
+        certificates: String? = nil, trusts: Bool = false, _ body: (Post) async throws -> Void
+    ) async throws {
         let fixture = try await AuthFixture.shared()
-        let server = try await MailServer.start()
+        let server = try await MailServer.start(certificates: certificates)
         let password = MailServer.password.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         var values = AuthFixture.values(
             fixture.engines, database: fixture.database, pool: fixture.pool, mailFolder: fixture.mailFolder)
         values["mail.folder"] = nil
         values["mail.from"] = "konten@example.org"
         values["smtp.url"] = "smtp://\(MailServer.user):\(password)@127.0.0.1:\(server.port)?starttls=off"
+        if let certificates {
+            values["smtp.url"] = "smtps://\(MailServer.user):\(password)@localhost:\(server.port)"
+            if trusts { values["smtp.tls-ca"] = certificates + "/ca.pem" }
+        }
         let auth = try await HostedAuth(values, functions: nil, clock: .system)
         let app = AppClient(port: auth.port, app: try await fixture.app { $0.confirmation = Self.confirmation }.app)
         try await eventually("the app is known") { try await app.call(.get, "location").status == 200 }
@@ -75,6 +84,22 @@ import Testing
             #expect(refused.json["error"]?.stringValue?.contains("refuses this address") == true)
             let busy = try await post.app.register("busy@example.org")
             #expect(busy.status == 503 && busy.code == "ServiceUnavailable")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a mail server with a certificate of an authority of one's own is trusted where that is named`(
+        trusts: Bool
+    ) async throws {
+        let certificates = FileManager.default.temporaryDirectory.appendingPathComponent("post-\(UUID().uuidString)")
+            .path
+        try FileManager.default.createDirectory(atPath: certificates, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: certificates) }  // a temporary directory
+        try await TestCertificates.make(in: certificates)
+        try await withPost(certificates: certificates, trusts: trusts) { post in
+            let answer = try await post.app.register("dora@example.org")
+            #expect(answer.status == (trusts ? 201 : 503), "\(answer)")
+            #expect(try post.server.mails(to: "dora@example.org").count == (trusts ? 1 : 0))
         }
     }
 

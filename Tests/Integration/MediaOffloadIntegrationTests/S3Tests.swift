@@ -4,6 +4,7 @@ import EventLoop
 import Foundation
 import HTTPClient
 import HTTPServer
+import ServiceBootstrap
 import TestSupport
 import Testing
 
@@ -53,6 +54,26 @@ import Testing
             #expect(try await storage.get(key) == nil)
             #expect(try await storage.size(of: key) == nil)
             #expect(try await client.send(.init(url: url)).status == 404)
+        }
+    }
+
+    @Test func `a certificate of an authority of one's own is trusted where that is named`() async throws {
+        let store = try await ObjectStore.shared()
+        let secure = try #require(store.secure)
+        for trusts in [true, false] {
+            var values = [
+                "s3.endpoint": secure.endpoint, "s3.access-key": store.accessKey, "s3.secret-key": store.secretKey,
+                "s3.bucket": "bucket-\(ObjectId().hexString)",
+            ]
+            if trusts { values["s3.tls-ca"] = secure.authority }
+            let settings = try #require(S3Settings(Configuration(keys: S3Settings.keys, fileValues: values)))
+            let storage = settings.storage(on: Self.loops.next())
+            if trusts {
+                try await storage.put("a/b", [1, 2, 3], contentType: "image/png")
+                #expect(try await storage.get("a/b") == [1, 2, 3])
+            } else {
+                await #expect(throws: (any Error).self) { try await storage.put("a/b", [1], contentType: "image/png") }
+            }
         }
     }
 

@@ -6,10 +6,14 @@ extension MailSender {
     ///
     /// - Parameters:
     ///   - url: as `SMTPClient.Configuration` reads it.
+    ///   - authorities: a file of certificates to trust instead of the system's.
     ///   - sender: an address, without a name.
     /// - Throws: `HTTPClientError` when the URL is malformed.
-    static func smtp(url: String, from sender: String, on loop: EventLoop) throws(HTTPClientError) -> MailSender {
+    static func smtp(
+        url: String, authorities: String?, from sender: String, on loop: EventLoop
+    ) throws(HTTPClientError) -> MailSender {
         var configuration = try SMTPClient.Configuration(url: url)
+        configuration.certificateAuthorityFile = authorities
         // A client waits for the answer to its call.
         configuration.timeout = .seconds(20)
         let client = SMTPClient(loop: loop, configuration: configuration)

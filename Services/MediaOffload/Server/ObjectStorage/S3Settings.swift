@@ -1,4 +1,5 @@
 import AWSSigning
+import EventLoop
 import HTTPClient
 import ServiceBootstrap
 
@@ -16,14 +17,21 @@ struct S3Settings: Sendable {
         "s3.access-key", default: "", isSecret: true, "The id of the access key.")
     static let secretKey = ConfigurationKey<String>.string(
         "s3.secret-key", default: "", isSecret: true, "The secret of the access key.")
+    static let authorities = ConfigurationKey<String>.file(
+        "s3.tls-ca",
+        "A PEM file with the authorities for checking the object store's certificate. By default, the system's."
+    ).optional
 
     static let keys = [
         endpoint.description, bucket.description, region.description, accessKey.description, secretKey.description,
+        authorities.description,
     ]
 
     let endpoint: String
     let bucket: String
     let signature: AWSSignature
+    /// A file of certificates to trust instead of the system's.
+    let authorities: String?
 
     /// `nil` when no object store is configured.
     init?(_ configuration: Configuration) {
@@ -33,9 +41,13 @@ struct S3Settings: Sendable {
         signature = AWSSignature(
             accessKey: configuration[Self.accessKey], secretKey: configuration[Self.secretKey],
             region: configuration[Self.region])
+        authorities = configuration[Self.authorities]
     }
 
-    func storage(client: HTTPClient) -> S3ObjectStorage {
-        S3ObjectStorage(client: client, endpoint: endpoint, bucket: bucket, signature: signature)
+    func storage(on loop: EventLoop) -> S3ObjectStorage {
+        var configuration = HTTPClient.Configuration()
+        configuration.certificateAuthorityFile = authorities
+        let client = HTTPClient(loop: loop, configuration: configuration)
+        return S3ObjectStorage(client: client, endpoint: endpoint, bucket: bucket, signature: signature)
     }
 }
