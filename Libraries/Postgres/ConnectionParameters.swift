@@ -62,6 +62,9 @@ struct ConnectionParameters: Sendable {
         }.map(\.value)
     }
 
+    /// Whether the URL has a password.
+    var hasPassword: Bool { values.contains { $0.keyword == "password" && !$0.value.isEmpty } }
+
     private static let sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
     /// Whether a text is a port: each of several hosts has its own; an empty one is libpq's default.

@@ -50,6 +50,11 @@ public struct PostgresConfiguration: Sendable {
         }
     }
 
+    /// Whether a URL has a password; false where it isn't a URL.
+    public static func hasPassword(inURL url: String) -> Bool {
+        (try? ConnectionParameters(PostgresConfiguration(url: url)).hasPassword) ?? false
+    }
+
     /// The files with certificates and keys that a URL names.
     /// - Throws: `PostgresError` when it isn't a URL.
     public static func files(inURL url: String) throws(PostgresError) -> [String] {

@@ -6,12 +6,17 @@ public import ServiceBootstrap
 /// The configured values in the form that the engines' clients take.
 extension EngineSettings {
     /// - Parameter name: shown in `pg_stat_activity`.
-    public static func postgres(_ configuration: Configuration, as name: String) -> PostgresConfiguration {
-        var settings = PostgresConfiguration(url: configuration[postgresURL])
+    /// - Throws: `ConfigurationError` when there are two passwords.
+    public static func postgres(_ configuration: Configuration, as name: String) throws(ConfigurationError)
+        -> PostgresConfiguration
+    {
+        let url = configuration[postgresURL]
+        var settings = PostgresConfiguration(url: url)
         settings.password = configuration[postgresPassword]
+        try checkPassword(postgresPassword, configuration, urlHasOne: PostgresConfiguration.hasPassword(inURL: url))
         settings.connections = configuration[postgresConnections]
         settings.applicationName = name
-        settings.setting = postgresURL.description.environmentName
+        settings.setting = names(postgresURL, settings.password == nil ? nil : postgresPassword)
         return settings
     }
 
@@ -22,13 +27,29 @@ extension EngineSettings {
         do { settings = try RedisConfiguration(url: configuration[redisURL]) } catch {
             throw ConfigurationError(key: key, error.message)
         }
-        if settings.password == nil { settings.password = configuration[redisPassword] }
+        try checkPassword(redisPassword, configuration, urlHasOne: settings.password != nil)
+        let hasOwn = configuration[redisPassword] != nil
+        if hasOwn { settings.password = configuration[redisPassword] }
         guard settings.username == nil || settings.password != nil else {
             throw ConfigurationError(
                 key: key, "names a user: the password has to be in the URL, or in \(redisPassword.description.name)")
         }
-        settings.setting = redisURL.description.environmentName
+        settings.setting = names(redisURL, hasOwn ? redisPassword : nil)
         return settings
+    }
+
+    /// Refuses a password beside that of the URL: one of them would be ignored, after it was changed for instance.
+    private static func checkPassword(
+        _ key: ConfigurationKey<String?>, _ configuration: Configuration, urlHasOne: Bool
+    ) throws(ConfigurationError) {
+        guard urlHasOne, configuration[key] != nil else { return }
+        throw ConfigurationError(
+            key: key.description.name, "is set, and the URL has a password, too: remove one of them")
+    }
+
+    /// The settings that a connection comes from, for the log.
+    private static func names(_ url: ConfigurationKey<String>, _ password: ConfigurationKey<String?>?) -> String {
+        ([url.description] + [password?.description].compactMap { $0 }).map(\.environmentName).joined(separator: ", ")
     }
 
     /// - Parameter name: the client id, which the brokers use in logs and for quotas.

@@ -73,7 +73,7 @@ public final class ServiceEngines: Sendable {
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
         let epoch = EpochWatch(logger: logger)
         self.epoch = epoch
-        var settings = EngineSettings.postgres(configuration, as: instance)
+        var settings = try EngineSettings.postgres(configuration, as: instance)
         settings.prepare = { try await epoch.check(on: $0) }
         epoch.onChange { [startAgain = context.startAgain] change in
             if change.isLoss { startAgain("the database may have lost commits: its epoch is \(change.epoch) now") }

@@ -34,7 +34,7 @@ struct Tool: Sendable {
         LoggingSystem.bootstrap(level: .error, format: .text)
         let loops = LoopGroup(1)
         let engines = try configuration.engines()
-        var settings = EngineSettings.postgres(engines, as: "partita")
+        var settings = try EngineSettings.postgres(engines, as: "partita")
         settings.connections = 4
         // The timeouts are short, since a user waits for the result.
         settings.connectTimeout = .seconds(3)

@@ -11,7 +11,7 @@ struct PostgresDump: Sendable {
     private let environment: [String: String]
 
     init(_ configuration: LocalConfiguration) throws {
-        let settings = EngineSettings.postgres(try configuration.engines(), as: "partita")
+        let settings = try EngineSettings.postgres(try configuration.engines(), as: "partita")
         var environment = CurrentEnvironment.variables
         var url = settings.url
         if let password = settings.password, !password.isEmpty { environment["PGPASSWORD"] = password }

@@ -46,6 +46,21 @@ extension EndToEnd {
             #expect(!run.output.contains("HID") && !run.output.contains("DEN"), "\(run.output)")
         }
 
+        @Test(arguments: [
+            ("POSTGRES", "postgres://partita:HID@127.0.0.1:5432/partita"), ("REDIS", "redis://:HID@127.0.0.1:6379"),
+        ])
+        func `a password in a URL and another in its own setting aren't both taken`(
+            _ engine: String, _ url: String
+        ) async throws {
+            let system = try await RunningSystem.shared()
+            let given = ["PARTITA_\(engine)_URL": url, "PARTITA_\(engine)_PASSWORD": "DEN"]
+            let environment = try system.environment(port: try LocalPort.free()).merging(given) { $1 }
+            let run = try await CapturedRun.run(CurrentEnvironment.sibling("sync-gateway"), environment: environment)
+            #expect(run.status == .exited(78), "\(run.output)")
+            #expect(run.output.contains("\(engine.lowercased()).password: is set, and the URL has"), "\(run.output)")
+            #expect(!run.output.contains("HID") && !run.output.contains("DEN"), "\(run.output)")
+        }
+
         @Test func `a service that can't write to standard error ends with the status of its failure`() async throws {
             let service = CurrentEnvironment.sibling("auth")
             let run = try await CapturedRun.run(
