@@ -1,4 +1,5 @@
 import ChildProcesses
+import EventLoop
 import Foundation
 import Glibc
 import HTTPClient
@@ -15,6 +16,9 @@ actor ServiceProcess {
     private var environment: [String: String] = [:]
     private let pidFile: String
     private let ended: Ended?
+    /// What the process said as it refused its settings before it was ever ready: it would do so again.
+    private let refusal = Locked<String?>(nil)
+    private let hasBeenReady = Locked(false)
     private var supervisor: Supervisor?
 
     /// Called when the process has ended by itself, with its name and, unless it was killed, the last line of its log.
@@ -38,6 +42,7 @@ actor ServiceProcess {
 
     /// - Throws: `ChildProcessError` when the executable can't be started.
     func start(environment: [String: String]) async throws {
+        refusal.withLock { $0 = nil }
         self.environment = environment.merging(["PARTITA_HTTP_PORT": "\(port)"]) { $1 }
         let (name, logFile) = (name, logFile)
         let supervisor = Supervisor(
@@ -55,11 +60,15 @@ actor ServiceProcess {
                 }
                 return child
             },
-            decide: { [ended] status in
+            decide: { [ended, refusal, hasBeenReady] status in
                 // A service that refuses to start logs the reason in its last line.
                 let last = if case .exited = status { Self.lastLine(of: logFile) } else { nil as String? }
                 let why = last.map { ": \($0)" } ?? ""
                 ended?(name, status, last)
+                if status == .exited(StartFailure.Status.configuration.rawValue), !hasBeenReady.withLock({ $0 }) {
+                    refusal.withLock { $0 = last ?? "it refuses its settings" }
+                    return .end
+                }
                 Progress.line("\(name) ended (\(status))\(why); starting it again. Its log: \(logFile)")
                 return .startAgain
             })
@@ -79,17 +88,22 @@ actor ServiceProcess {
 
     /// Waits until the service reports that it is ready.
     /// - Returns: the optional components that are still not ready after some seconds; `nil` when all are.
-    /// - Throws: `EngineError` with the components that aren't ready after a minute, or the last answer.
+    /// - Throws: `EngineError` with the components that aren't ready after a minute, or the last answer; at once where it refuses its
+    ///   settings.
     func waitUntilReady(_ http: HTTPClient) async throws -> String? {
         let start = ContinuousClock.now
         let end = start + .seconds(60)
         var last = "no answer"
         while ContinuousClock.now < end {
+            if let refusal = refusal.withLock({ $0 }) {
+                throw EngineError(engine: name, message: "\(refusal). Its log: \(logFile)")
+            }
             do {
                 let response = try await http.send(
                     .init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
                 let missing = Self.missing(response.body)
                 if response.status == 200 {
+                    hasBeenReady.withLock { $0 = true }
                     guard let missing, !missing.isEmpty else { return nil }
                     if ContinuousClock.now > start + .seconds(3) { return missing }
                 }

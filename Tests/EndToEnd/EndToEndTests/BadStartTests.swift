@@ -61,6 +61,20 @@ extension EndToEnd {
             #expect(!run.output.contains("HID") && !run.output.contains("DEN"), "\(run.output)")
         }
 
+        @Test func `up ends when a service refuses its settings`() async throws {
+            let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-refused-\(getpid())"
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+                .merging(["PARTITA_LEASE_DURATION": "nonsense"]) { $1 }
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"),
+                ["up", "--data", directory, "--port", "\(try RunningSystem.freePorts())", "--app", TestApp.rchat],
+                environment: given)
+            #expect(run.status == .exited(1), "\(run.output)")
+            #expect(run.output.contains("PARTITA_LEASE_DURATION"), "\(run.output)")
+            #expect(!run.output.contains("starting it again"), "\(run.output)")
+        }
+
         @Test func `a service that can't write to standard error ends with the status of its failure`() async throws {
             let service = CurrentEnvironment.sibling("auth")
             let run = try await CapturedRun.run(
