@@ -161,6 +161,34 @@ import Testing
         #expect(!filter.matches(["a": .string(text)], now: 0))
     }
 
+    @Test(arguments: [#"(?=(a+))\1b"#, "(?=.*b).", "(?s)a.*[cd]", "a*a*[cd]"])
+    func `a regular expression is evaluated on a text of some length, whatever it costs`(_ pattern: String) throws {
+        let filter = try Filter(["a": .regex(RegularExpression(pattern, options: ""))])
+        let text = String(repeating: "a", count: 5000)
+        #expect(try !filter.evaluate(["a": .string(text)], now: 0))
+        #expect(try filter.evaluate(["a": .string(text + "abc")], now: 0))
+    }
+
+    @Test(arguments: [
+        #"(?=(a+))\1b"#, "(?=.*[cd]).", "(?:a*a*[cd]|b)*[ef]", "(?:a*[cd]|a|a)*[ef]", "(?s).*a.*a.*a[cd]",
+    ])
+    func `a regular expression whose time grows with the square of a long text ends, or is ended`(
+        _ pattern: String
+    ) async throws {
+        let filter = try Filter(["a": .regex(RegularExpression(pattern, options: ""))])
+        for count in [10_000, 300_000, 3_000_000] {
+            let document: Document = ["a": .string(String(repeating: "a", count: count))]
+            let start = ContinuousClock.now
+            do {
+                let isMatch = try filter.evaluate(document, now: 0)
+                #expect(!isMatch)
+            } catch {
+                #expect(error.code == 51156, "\(error)")
+            }
+            #expect(ContinuousClock.now - start < .seconds(30))  // the longest would take days
+        }
+    }
+
     @Test func `a stage that holds too much ends with an error`() async throws {
         let pipeline = try Pipeline([["$group": ["_id": .null, "all": ["$push": "$$ROOT"]]]])
         let documents = (0..<1000).map {
