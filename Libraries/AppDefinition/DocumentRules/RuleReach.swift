@@ -127,7 +127,7 @@ extension RuleTest {
             return .always
         case .contained(let operand):
             if let field = subject.field, let list = try await operand.constant(of: request) {
-                return Self.reach(field, list?.arrayValue)
+                return Self.reach(field, list?.arrayValue?.filter { $0 != .undefined })
             }
             // A list of the document, with the caller's value in it, or an element of that.
             if let field = operand.field, let value = try await subject.constant(of: request) {

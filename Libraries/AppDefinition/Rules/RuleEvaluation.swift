@@ -132,7 +132,7 @@ private struct RuleEvaluation {
     ) async throws -> Bool? {
         guard case .array(let items)? = try await value(of: operand, call) else { return nil }
         guard let subject else { return operand.namesNull }
-        if items.contains(where: { $0 == subject }) { return true }
+        if subject != .undefined, items.contains(where: { $0 == subject }) { return true }
         guard case .array(let elements) = subject else { return false }
         return elements.contains { element in element.isKnown && items.contains { $0 == element } }
     }
@@ -147,7 +147,8 @@ private struct RuleEvaluation {
             return context.value(of: expansion)
         case .array(let items):
             var values: [Value] = []
-            for item in items { values.append(try await value(of: item, call) ?? .null) }
+            // What is missing isn't the null that a document may have.
+            for item in items { values.append(try await value(of: item, call) ?? .undefined) }
             return .array(values)
         case .document(let fields):
             var document = Document()
