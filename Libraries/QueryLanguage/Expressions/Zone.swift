@@ -65,9 +65,11 @@ package struct Zone: Sendable {
     /// The wall-clock time at a time, as if it were UTC.
     func local(_ milliseconds: Int64) -> Int64 { milliseconds &+ offset(at: milliseconds) }
 
-    /// The time at which the wall clock shows this.
+    /// The time at which the wall clock shows this. A clock that is put forward doesn't show some times: as in MongoDB, they are as far behind
+    /// the change as they would have been without it.
     func moment(_ local: Int64) -> Int64 {
-        let guess = local &- offset(at: local)
-        return local &- offset(at: guess)
+        let guess = local &- offset(at: local), after = offset(at: guess)
+        let moment = local &- after, before = offset(at: moment)
+        return local &- min(before, after)
     }
 }
