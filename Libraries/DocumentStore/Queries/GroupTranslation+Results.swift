@@ -237,7 +237,9 @@ extension GroupTranslation {
         switch value {
         case .string, .bool, .null, .objectId, .date: return value
         case .int32(let number): return isLong ? .int64(Int64(number)) : value
-        case .int64(let number): return number.magnitude <= 1 << 53 ? value : .double(Double(number))
+        // A plain number beyond 2^53 is a double: such an integer is `{"$numberLong": …}`.
+        case .int64(let number):
+            return text.hasPrefix("{") || number.magnitude <= 1 << 53 ? value : .double(Double(number))
         case .double(let number): return number == 0 ? nil : value
         default: return nil
         }

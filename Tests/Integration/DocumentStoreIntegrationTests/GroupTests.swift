@@ -89,6 +89,14 @@ import Testing
             [
                 [
                     "$group": [
+                        "_id": ["$dateTrunc": ["date": "$at", "unit": "day", "timezone": "America/Sao_Paulo"]],
+                        "n": ["$sum": 1],
+                    ]
+                ]
+            ],
+            [
+                [
+                    "$group": [
                         "_id": ["$dateTrunc": ["date": "$at", "unit": "week", "startOfWeek": "monday"]],
                         "n": ["$sum": 1],
                     ]
@@ -116,6 +124,10 @@ import Testing
         "doubles": [.double(0.1), .double(0.2), .double(1), .double(-2.5), .double(1e16), .double(1e-7)],
         "scores": [
             .double(0.1), .double(12.99), .double(1e15), .double(0.0004), .double(-1e15), .double(3e-9), .double(0.3),
+        ],
+        "huge": [
+            .int64(.max), .int64(.max - 1), .int64(1 << 53 + 1), .int64(1 << 60), .double(0x1p60), .double(0x1p53),
+            .int64(-(1 << 53) - 1),
         ],
         "mixed": [.int32(1), .int64(1), .double(1), .double(0.3), .null, "text", .bool(true), .array([.int32(5)])],
         "rare": [.decimal128(Decimal128("1.5") ?? .init(high: 0, low: 0)), .int64(.max), .double(.nan), .int32(2)],
