@@ -62,7 +62,9 @@ begin
         end if;
         -- Other numbers use the nearest double.
         return '\xf1'::bytea || partita.double_key(
-            case when abs(number) > 1.7976931348623157e308 then (sign(number)::text || 'e0')::float8 * 'Infinity' else number::float8 end);
+            case when abs(number) > 1.7976931348623157e308 then (sign(number)::text || 'e0')::float8 * 'Infinity'
+                -- Half of the least double: what is smaller is next to zero.
+                when abs(number) <= 2.4703282292062328e-324 then 0 else number::float8 end);
     end if;
     if value ? '$timestamp' then
         return '\x90'::bytea || int8send((value #>> '{$timestamp,t}')::bigint) || int8send((value #>> '{$timestamp,i}')::bigint);

@@ -301,6 +301,29 @@ import Testing
         }
     }
 
+    @Test func `numbers next to zero, for which there is no double, are in an index`() async throws {
+        try await StoreFixture.with { fixture in
+            let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            func insert(_ texts: [String]) async throws {
+                try await collection.insertMany(
+                    try texts.map {
+                        ["_id": .string($0), "partition": "p", "d": .decimal128(try #require(Decimal128($0)))]
+                    })
+            }
+            try await insert(["1E-400", "-1E-6176"])
+            try await collection.createIndex(IndexModel([.init("d")]))
+            try await insert(["3E-324", "2E-324", "-3E-324", "0", "1", "-1"])
+            let sorted = try await collection.find([:], options: FindOptions(sort: ["d": 1]))
+            #expect(
+                sorted.compactMap { $0["_id"]?.stringValue }
+                    == ["-1", "-3E-324", "-1E-6176", "0", "1E-400", "2E-324", "3E-324", "1"])
+            let tiny: Document = ["d": .decimal128(try #require(Decimal128("1E-400")))]
+            #expect(try await collection.find(tiny).map { $0["_id"] } == ["1E-400"])
+            let positive = try await collection.find(["d": ["$gt": 0, "$lt": 1]])
+            #expect(positive.count == 3)
+        }
+    }
+
     @Test func `an array under a unique index is refused by name`() async throws {
         try await StoreFixture.with { fixture in
             let users = try await users(fixture)
