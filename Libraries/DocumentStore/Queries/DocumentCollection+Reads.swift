@@ -185,6 +185,14 @@ extension DocumentCollection {
         let condition = found.condition
         let natural = try naturalRead(
             found, of: filter, in: table, hint: options.hint, order: options.natural)
+        if options.sort == nil, options.isOrdered, filter.nearness == nil, found.score == nil, natural.needsIdOrder,
+            let read = OrderedRead(
+                try Sort(["_id": 1]), filter: filter, table: table,
+                partitionKey: try store.storage(of: app).partitionKey(of: table.namespace), hint: nil)
+        {
+            return try await self.read(
+                read, options: options, output: output, isStreamed: isStreamed, within: limit, body)
+        }
         let columns = found.score.map { "t.body, \($0)" } ?? "t.body"
         if options.sort == nil, filter.nearness == nil, options.skip == 0, options.limit == 1,
             let rows = try await natural.only(columns, { try await query($0, within: limit) })

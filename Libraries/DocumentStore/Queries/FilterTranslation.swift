@@ -23,6 +23,8 @@ struct FilterTranslation: Sendable {
     private let partitionKey: String?
     var indexes: [CollectionIndex]
     private let hint: String?
+    /// Whether the statement finds only documents whose `_id` has a key text.
+    var hasOnlyKeyTexts = false
     /// How many more parts of filters are translated. The contents of a negation, and of a conjunct with an index, are translated
     /// twice, so each level of nesting would double the time.
     private var stepsLeft = 200_000
@@ -310,19 +312,22 @@ struct FilterTranslation: Sendable {
                 sql: "t._id = any(\(bind(.textArray(values.compactMap(\.storableId))))::text[])", isExact: true)
         case .exists: return Condition(sql: "true", isExact: true)
         case .compare(let comparison, let value):
-            // Key texts of one type sort as MongoDB sorts their values, but for integers.
-            guard !value.isNumber, let key = value.storableKey, let type = key.utf8.first else { return nil }
+            guard value.hasOrderedKey, let key = value.storableKey, let type = key.utf8.first else { return nil }
             let after = String(decoding: [type + 1], as: UTF8.self)
-            return Condition(
-                sql:
-                    "t._id \(comparison.sql) \(bind(.text(key))) and t._id > '\(key.prefix(2))' and t._id < '\(after)'",
-                isExact: true)
+            let sql =
+                "t._id \(comparison.sql) \(bind(.text(key))) and t._id > '\(key.prefix(2))' and t._id < '\(after)'"
+            guard case .binary = value, !hasOnlyKeyTexts else { return Condition(sql: sql, isExact: true) }
+            // Other binaries than UUIDs are compared with them, too.
+            return Condition(sql: "(\(sql)) or t._id >= 'e:' and t._id < 'e;'", isExact: false)
         default: return nil
         }
     }
 }
 
 extension Value {
+    /// Whether key texts of this value's type sort as the values do: not those of integers; dates and others have no key text.
+    var hasOrderedKey: Bool { !isNumber && storableKey != nil }
+
     /// The integers that are numbers in the plain form.
     static let plainIntegers: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
 

@@ -20,6 +20,8 @@ struct NaturalRead: Sendable {
         case one
         /// The primary key, in its order.
         case ids
+        /// No index, for a range of `_id`s whose texts aren't in its order.
+        case otherIds
         case index
         /// The index of the partitions, of whose sizes Postgres has statistics.
         case partition
@@ -66,7 +68,9 @@ struct NaturalRead: Sendable {
             switch (path.components[0].name, condition) {
             case ("_id", .equal): return .one
             case ("_id", .in): reach = .index
-            case ("_id", .compare(_, let value)) where reach == .nothing && !isHinted && !value.isNumber: reach = .ids
+            case ("_id", .compare(_, let value)) where reach == .nothing && !isHinted:
+                // Other binaries stand among UUIDs.
+                if case .binary = value { reach = .otherIds } else { reach = value.hasOrderedKey ? .ids : .otherIds }
             case (partitionKey, .equal) where reach == .nothing: reach = .partition
             default: break
             }
@@ -78,6 +82,9 @@ struct NaturalRead: Sendable {
     var settings: PostgresStatement? {
         reach == .partition ? "select set_config('cursor_tuple_fraction', '1', true)" : nil
     }
+
+    /// Whether the documents have to be sorted by `_id`.
+    var needsIdOrder: Bool { reach == .otherIds }
 
     /// Whether it isn't in the order of `_id`.
     var isInNaturalOrder: Bool { reach != .ids }
@@ -141,7 +148,7 @@ struct NaturalRead: Sendable {
             case .one: "\(source) \(condition)\(cut)"
             case .ids where after == nil: "\(source) \(condition) order by t._id\(order.direction)\(cut)"
             case .index: "select * from (\(source) \(condition) offset 0) found \(byPlace)"
-            case .ids, .partition, .nothing: "\(source) \(condition) \(natural)"
+            case .ids, .otherIds, .partition, .nothing: "\(source) \(condition) \(natural)"
             }
         return PostgresStatement(sql, parameters)
     }

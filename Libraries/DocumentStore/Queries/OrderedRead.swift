@@ -19,12 +19,15 @@ struct OrderedRead {
         let source = "select t.body from \(table.name) t where"
         if let order = IdOrder(sort, filter: filter) {
             var translation = FilterTranslation(partitionKey: partitionKey, indexes: table.indexes, hint: hint)
+            translation.hasOnlyKeyTexts = true
             let condition = translation.translate(filter).sql
             regular = order.parts.map { part in
                 PostgresStatement(
                     "\(source) \(part.condition) and (\(condition)) order by \(part.order)", translation.parameters)
             }
-            irregular = PostgresStatement("\(source) \(order.others) and (\(condition))", translation.parameters)
+            translation = FilterTranslation(partitionKey: partitionKey, indexes: table.indexes, hint: hint)
+            let others = translation.translate(filter).sql
+            irregular = PostgresStatement("\(source) \(order.others) and (\(others))", translation.parameters)
             indexes = ["_id_"]
             return
         }

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import Postgres
+import QueryLanguage
 import SyncEngine
 import Testing
 
@@ -116,6 +117,36 @@ struct IdTests {
             try await fixture.client.execute("delete from \(fixture.table)")
             let changes = try await fixture.changes(in: Partition.conversation("1"))
             #expect(changes.map(\.operation) == ["insert", "update", "delete"])
+        }
+    }
+
+    @Test func `a range finds ids of its type, whatever their texts are`() async throws {
+        try await StoreFixture.with { fixture in
+            let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            let uuids = (0..<3).map { Value.binary(Binary([UInt8](repeating: $0 * 80, count: 16), subtype: 4)) }
+            let ids: [Value] =
+                uuids + [
+                    .binary(Binary([1, 2, 3], subtype: 0)),
+                    .binary(Binary([UInt8](repeating: 0, count: 20), subtype: 0)),
+                    .binary(Binary([UInt8](repeating: 80, count: 16), subtype: 5)), .date(999), .date(1000), .date(-5),
+                    .date(-40), "a", "b", 5, 10, 2.5, .bool(true), .bool(false),
+                ]
+            let documents: [Document] = ids.map { ["_id": $0, "partition": "p"] }
+            try await collection.insertMany(documents)
+            for bound in ids + [.minKey, .maxKey] {
+                for comparison in ["$gt", "$gte", "$lt", "$lte"] {
+                    let document: Document = ["_id": .document([comparison: bound])]
+                    let filter = try Filter(document)
+                    let expected = documents.filter { filter.matches($0, now: 0) }.compactMap { $0["_id"]?.idText }
+                    let found = try await collection.find(document).compactMap { $0["_id"]?.idText }
+                    #expect(found.sorted() == expected.sorted(), "\(document)")
+                    let ordered = try await collection.find(document, options: FindOptions(sort: ["_id": 1]))
+                    #expect(found == ordered.compactMap { $0["_id"]?.idText }, "\(document)")
+                    let page = try await collection.find(document, options: FindOptions(skip: 1, limit: 3))
+                    #expect(page.compactMap { $0["_id"]?.idText } == Array(found.dropFirst().prefix(3)), "\(document)")
+                    #expect(try await collection.countDocuments(document) == expected.count, "\(document)")
+                }
+            }
         }
     }
 }
