@@ -6,7 +6,7 @@ import RegularExpressions
 /// How an index by trigrams finds the documents of a conjunction: by a text that a regular expression demands anywhere in a value.
 struct TrigramPlan: Sendable {
     let index: CollectionIndex
-    /// What the texts contain, in small letters.
+    /// What the texts contain, apart from the case of letters.
     private let text: String
 
     /// The plan with the longest text; `nil` if no index helps.
@@ -31,7 +31,7 @@ struct TrigramPlan: Sendable {
             let required = RequiredText(of: regex.expression.pattern, options: regex.expression.options)
         else { return nil }
         let runs = required.text.unicodeScalars.split { !isSearchable($0) }.map { String(String.UnicodeScalarView($0)) }
-        return runs.filter(hasTrigram).max { $0.utf8.count < $1.utf8.count }.map(Self.small)
+        return runs.filter(hasTrigram).max { $0.utf8.count < $1.utf8.count }
     }
 
     /// Whether a character stands in the index as in the value: a text with U+0000 is indexed in its escaped form, and `pg_trgm` may
@@ -50,20 +50,6 @@ struct TrigramPlan: Sendable {
             .contains { $0.count >= 3 }
     }
 
-    /// As `partita.small_letters`.
-    private static func small(_ text: String) -> String {
-        var small = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "A"..."Z": small.append(Unicode.Scalar(UInt8(scalar.value | 0x20)))
-            case "\u{212a}": small.append("k")
-            case "ſ": small.append("s")
-            default: small.append(scalar)
-            }
-        }
-        return String(small)
-    }
-
     /// The condition as SQL.
     func condition(_ bind: (PostgresValue) -> String) -> String {
         var pattern = "%"
@@ -71,7 +57,7 @@ struct TrigramPlan: Sendable {
             if scalar == "%" || scalar == "_" { pattern += "\\" }
             pattern.unicodeScalars.append(scalar)
         }
-        let sql = "\(index.textsExpression) like \(bind(.text(pattern + "%")))"
+        let sql = "\(index.textsExpression) like partita.small_letters(\(bind(.text(pattern + "%"))))"
         return index.predicate.map { "\(sql) and (\($0))" } ?? sql
     }
 
