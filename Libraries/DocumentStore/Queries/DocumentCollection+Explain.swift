@@ -33,10 +33,15 @@ extension DocumentCollection {
                 [read.statement], indexes: found.indexes, isExact: condition.isExact,
                 here: (condition.isExact ? [] : ["filter"]) + here)
         }
-        if options.sort != nil || parsed.filter.nearness != nil { here.insert("sort", at: 0) }
-        if !condition.isExact { here.insert("filter", at: 0) }
         let natural = try naturalRead(
             found, of: parsed.filter, in: table, hint: options.hint, order: options.natural)
+        if let read = try idRead(natural, found, of: parsed.filter, on: table, options: options) {
+            return try await explanation(
+                (read.irregular.map { [$0] } ?? []) + read.regular, indexes: read.indexes, isExact: false,
+                here: ["filter"] + here)
+        }
+        if options.sort != nil || parsed.filter.nearness != nil { here.insert("sort", at: 0) }
+        if !condition.isExact { here.insert("filter", at: 0) }
         var statement = natural.statement("t.body")
         if condition.isExact, options.sort == nil, let limit = options.limit {
             statement = natural.statement("t.body", limit: limit, offset: options.skip)

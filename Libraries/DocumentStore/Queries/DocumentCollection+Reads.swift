@@ -185,11 +185,7 @@ extension DocumentCollection {
         let condition = found.condition
         let natural = try naturalRead(
             found, of: filter, in: table, hint: options.hint, order: options.natural)
-        if options.sort == nil, options.isOrdered, filter.nearness == nil, found.score == nil, natural.needsIdOrder,
-            let read = OrderedRead(
-                try Sort(["_id": 1]), filter: filter, table: table,
-                partitionKey: try store.storage(of: app).partitionKey(of: table.namespace), hint: nil)
-        {
+        if let read = try idRead(natural, found, of: filter, on: table, options: options) {
             return try await self.read(
                 read, options: options, output: output, isStreamed: isStreamed, within: limit, body)
         }
@@ -247,6 +243,18 @@ extension DocumentCollection {
             guard try await body(output.projected(document), bytes) else { return false }
             return options.limit.map { place < options.skip + $0 } ?? true
         }
+    }
+
+    /// How a range of `_id`s that no index has in order is read without a sort; `nil` for other reads.
+    func idRead(
+        _ natural: NaturalRead, _ found: TranslatedFilter, of filter: Filter, on table: CollectionTable,
+        options: FindOptions
+    ) throws -> OrderedRead? {
+        guard natural.needsIdOrder, options.sort == nil, options.isOrdered, filter.nearness == nil, found.score == nil
+        else { return nil }
+        return OrderedRead(
+            try Sort(["_id": 1]), filter: filter, table: table,
+            partitionKey: try store.storage(of: app).partitionKey(of: table.namespace), hint: nil)
     }
 
     /// How Postgres chooses the first documents of a sort; `nil` if it can't.
