@@ -206,7 +206,7 @@ let services: [Target] =
             "EventStream", "EventTopics",
             "FunctionProtocol", "Functions", "Grants", "Lifecycle", "Logging", "Metrics",
             "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
-        ], embedding: ["Migrations"])
+        ], embedding: ["Functions", "Migrations"])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
@@ -408,7 +408,8 @@ let testTargets: [Target] = [
             "AppDefinition", "AppDeployment", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
             "EventLoop",
             "EventStream", "EventTopics",
-            "Grants", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
+            "Grants", "Kafka", "Lifecycle", "Logging", "Metrics", "Permissions", "Postgres", "QueryLanguage",
+            "ServiceBootstrap",
             "ServiceEngines", "Simulation", "SyncEngine", "TestSupport",
         ]),
     tests(

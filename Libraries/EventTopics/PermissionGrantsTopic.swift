@@ -21,6 +21,12 @@ public enum GrantsEvent: Sendable {
     public static func key(app: String, user: String, partition: Partition) -> String {
         EventKey.text(app, user, partition.text)
     }
+
+    /// The app, user and partition of the key of a grant; `nil` when it isn't one.
+    public static func parse(key: String) -> (app: String, user: String, partition: Partition)? {
+        guard let parts = EventKey.parts(key, count: 3) else { return nil }
+        return (String(parts[0]), String(parts[1]), Partition(text: String(parts[2])))
+    }
 }
 
 /// The permissions service's decision for a user and a partition.

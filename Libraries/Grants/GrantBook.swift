@@ -16,6 +16,7 @@ public final class GrantBook: Service {
     /// revocation comes an answer that is due when the follower has stopped.
     public typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
+    private let client: PostgresClient
     private let standing: GatheredReads<GrantHolder, PresentGrant>
     private let producer: EventProducer
     private let instance: String
@@ -34,6 +35,9 @@ public final class GrantBook: Service {
     private static let turnPatience = Duration.seconds(30)
     private static let waitingShare = 50
 
+    /// How often the uses of grants are written down: often enough for a grant to be known as used within a week, also after a failure.
+    private static let usesInterval = Duration.seconds(86_400)
+
     private static let unansweredQuestions = Counter(
         label: "grants_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
 
@@ -45,6 +49,7 @@ public final class GrantBook: Service {
         client: PostgresClient, producer: EventProducer, instance: String, lease: GrantLease? = nil,
         budget: QuestionBudget, logger: Logger
     ) {
+        self.client = client
         standing = GatheredReads { try await GrantHolder.grants(of: $0, from: client) }
         self.budget = Locked(budget)
         // A single app has up to half of the places.
@@ -121,7 +126,36 @@ public final class GrantBook: Service {
     }
 
     /// Runs until graceful shutdown, and returns when what is being sent has been acknowledged.
-    public func run() async throws { try await background.run() }
+    public func run() async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+                    while !Task.isCancelled {
+                        try await Task.sleep(for: Self.usesInterval)
+                        await self.writeUses()
+                    }
+                }
+            }
+            try await background.run()
+            group.cancelAll()
+        }
+    }
+
+    /// Writes down that the grants that are followed are in use: a partition may stay open for months.
+    package func writeUses() async {
+        let keys = followers.withLock { $0.keys }
+        let holders = keys.compactMap { key in
+            GrantsEvent.parse(key: key.text).map {
+                GrantHolder(app: $0.app, user: $0.user, partition: $0.partition)
+            }
+        }
+        do {
+            try await GrantUses.write(holders, to: client)
+        } catch {
+            logger.warning(
+                "the uses of grants can't be written down, it is tried again", metadata: ["error": "\(error)"])
+        }
+    }
 
     /// Asks permissions without waiting for the broker; a question that is lost is only logged.
     public func askInBackground(app: String, user: String, partition: Partition, claims: Document) {

@@ -16,34 +16,57 @@ struct GrantHolder: Hashable, Sendable {
     @ExactText private(set) var user: String
     let partition: Partition
 
-    /// The grants that apply now, in one round trip; who has none is missing.
+    /// The grants that apply now; who has none is missing. That they are used is written down before, so none is removed while somebody is
+    /// served by it.
     static func grants(
         of holders: [GrantHolder], from client: PostgresClient
     ) async throws -> [GrantHolder: PresentGrant] {
+        let (present, unused) = try await read(holders, from: client)
+        if unused.isEmpty { return present }
+        try await GrantUses.write(
+            unused.compactMap { holder in
+                present[holder].map {
+                    GrantHolder(app: holder.app, user: $0.grant.user, partition: holder.partition)
+                }
+            }, to: client)
+        // A grant may have been removed just before its use was written down.
+        return try await read(holders, from: client).present
+    }
+
+    /// - Returns: the grants, and the holders of those whose use has to be written down again.
+    private static func read(
+        _ holders: [GrantHolder], from client: PostgresClient
+    ) async throws -> (present: [GrantHolder: PresentGrant], unused: [GrantHolder]) {
         let rows = try await client.query(
             """
             select w.place, g.user_id, g.access, g.epoch, g.version, (extract(epoch from g.expires_at) * 1000)::bigint,
                 exists (
                     select from partita.apps a
-                    where a.id = w.app and not a.is_removed and (g.rules <> a.version or g.secrets <> a.secrets_version))
+                    where a.id = w.app and not a.is_removed and (g.rules <> a.version or g.secrets <> a.secrets_version)),
+                g.used_on < current_date - \(GrantUses.days)
             from unnest($1::text[], $2::text[], $3::text[]) with ordinality w(app, partition, user_id, place)
             cross join lateral partita.standing_grant(w.app, w.partition, w.user_id) g
-            """,
-            [
-                .textArray(holders.map(\.app)), .textArray(holders.map(\.partition.text)),
-                .textArray(holders.map(\.user)),
-            ])
-        var grants: [GrantHolder: PresentGrant] = [:]
+            """, columns(holders[...]))
+        var present: [GrantHolder: PresentGrant] = [:]
+        var unused: [GrantHolder] = []
         for row in rows {
-            let (place, user, access, epoch, version, expires, isOutdated) =
-                try row.decode((Int, String, String, Int32, Int64, Int64?, Bool).self)
+            let (place, user, access, epoch, version, expires, isOutdated, isUnused) =
+                try row.decode((Int, String, String, Int32, Int64, Int64?, Bool, Bool).self)
             let holder = holders[place - 1]
             let grant = Grant(
                 app: holder.app, user: user, partition: holder.partition,
                 access: Grant.Access(rawValue: access) ?? .none,
                 version: Revision(epoch: epoch, number: version), reason: "", expires: expires, time: 0)
-            grants[holder] = PresentGrant(grant: grant, isOutdated: isOutdated)
+            present[holder] = PresentGrant(grant: grant, isOutdated: isOutdated)
+            if isUnused { unused.append(holder) }
         }
-        return grants
+        return (present, unused)
+    }
+
+    /// The apps, the partitions and the users of holders.
+    static func columns(_ holders: ArraySlice<GrantHolder>) -> [PostgresValue] {
+        [
+            .textArray(holders.map(\.app)), .textArray(holders.map(\.partition.text)), .textArray(holders.map(\.user)),
+        ]
     }
 }

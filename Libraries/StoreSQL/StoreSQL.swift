@@ -4,7 +4,7 @@ public import Postgres
 /// compiler takes a fifth of a second for each kilobyte of them.
 ///
 /// The table `partita.grants` is created here too, because an upload is checked against it inside the commit; only the service
-/// `permissions` writes its rows.
+/// `permissions` writes its rows, and services that serve by a grant write down the day.
 public enum StoreSQL {
     public static let migrations = Migrations(
         owner: "document-store",
@@ -15,6 +15,7 @@ public enum StoreSQL {
             (5, "trigger_chains", PackageResources._005_trigger_chains_sql),
             (6, "grant_rules", PackageResources._006_grant_rules_sql),
             (7, "shut_out_users", PackageResources._007_shut_out_users_sql),
+            (8, "grant_uses", PackageResources._008_grant_uses_sql),
         ],
         // A function in the language SQL must be created after the functions that it calls.
         functions: [

@@ -16,5 +16,10 @@ package enum PermissionsMigrations {
             (9, "commit-grant", PackageResources._009_commit_grant_sql),
             (10, "first-grant", PackageResources._010_first_grant_sql),
             (11, "first-grants", PackageResources._011_first_grants_sql),
+            (12, "outbox-versions", PackageResources._012_outbox_versions_sql),
+        ],
+        functions: [
+            ("commit_grant", PackageResources.commit_grant_sql),
+            ("first_grants", PackageResources.first_grants_sql),
         ])
 }

@@ -27,6 +27,9 @@ public struct GrantFollowers<Observer: Sendable>: Sendable {
         }
     }
 
+    /// The keys of the grants that are followed.
+    public var keys: [ExactText] { Array(observers.keys) }
+
     /// The observers of a grant.
     public func observers(of key: ExactText) -> [Observer] { observers[key].map { Array($0.values) } ?? [] }
 }

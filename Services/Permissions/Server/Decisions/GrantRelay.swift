@@ -14,15 +14,13 @@ struct GrantRelay: Sendable {
     /// Answers waiting gateways with what isn't a grant of the pair, and leaves nothing of it in the topic.
     func answer(_ answer: Grant) async throws {
         try await producer.send(GrantsEvent.grant(answer))
-        try await remove([Subject(app: answer.app, user: answer.user, partition: answer.partition)])
+        try await remove(Subject(app: answer.app, user: answer.user, partition: answer.partition))
     }
 
-    /// Removes from the topic what it has of pairs that have no grant.
-    func remove(_ subjects: [Subject]) async throws {
-        for subject in subjects {
-            try await producer.remove(key: subject.key, from: GrantsEvent.topic)
-            // The removal also covers a grant that was committed and published in the meantime.
-            try await GrantTable(client: client).publishAgain(subject)
-        }
+    /// Removes from the topic what it has of a pair that has no grant.
+    func remove(_ subject: Subject) async throws {
+        try await producer.remove(key: subject.key, from: GrantsEvent.topic)
+        // The removal also covers a grant that was committed and published in the meantime.
+        try await GrantTable(client: client).publishAgain(subject)
     }
 }

@@ -121,30 +121,65 @@ package struct GrantTable: Sendable {
     /// Removes a subject and its dependencies if there is no grant.
     /// - Returns: whether there was no grant, so that they were removed.
     func forget(_ subject: Subject) async throws -> Bool {
-        let pair = Self.pair(subject), mine = "app = $1 and partition = $2 and user_id = $3"
-        return try await client.withTransaction { transaction in
+        try await client.withTransaction { transaction in
             // A transaction that commits a first grant, or adds dependencies, locks the subject; after this lock its changes are
             // visible.
-            _ = try await transaction.query("select from partita.grant_subjects where \(mine) for update", pair)
-            guard try await transaction.query("select from partita.grants where \(mine)", pair).isEmpty else {
-                return false
-            }
-            _ = try await transaction.query("delete from partita.grant_subjects where \(mine)", pair)
-            _ = try await transaction.query("delete from partita.grant_dependencies where \(mine)", pair)
+            try await Self.lock(subject, in: transaction)
+            guard
+                try await transaction.query(
+                    "select from partita.grants where \(Self.mine)", Self.pair(subject)
+                ).isEmpty
+            else { return false }
+            try await Self.deleteSubject(subject, in: transaction)
             return true
         }
     }
 
-    /// Removes a grant without access, unless it was decided again or its revocation has no receipt yet.
-    func removeNone(_ subject: Subject, olderThan age: Duration) async throws {
-        try await client.execute(
-            """
-            delete from partita.grants g
-            where app = $1 and partition = $2 and user_id = $3 and access = 'none'
-                and decided_at < clock_timestamp() - make_interval(secs => $4)
-                and not exists (
-                    select from partita.fences f where (f.app, f.partition, f.user_id) = (g.app, g.partition, g.user_id))
-            """, Self.pair(subject) + [.double(age / .seconds(1))])
+    private static let mine = "app = $1 and partition = $2 and user_id = $3"
+
+    private static func lock(_ subject: Subject, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            "select from partita.grant_subjects where \(mine) for update", pair(subject))
+    }
+
+    private static func deleteSubject(_ subject: Subject, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute("delete from partita.grant_subjects where \(mine)", pair(subject))
+        try await transaction.execute("delete from partita.grant_dependencies where \(mine)", pair(subject))
+    }
+
+    /// Which grants nobody needs: revocations that have their receipt, and grants that no service has served by for long. The topic must have
+    /// had the newest version. `$1` is the age of a grant without access, in seconds, `$2` that of the last use, in days.
+    static let needless = """
+        (g.access = 'none' and g.decided_at < clock_timestamp() - make_interval(secs => $1)
+            or g.access <> 'none' and g.used_on < current_date - $2::int)
+        and not exists (
+            select from partita.fences f where (f.app, f.partition, f.user_id) = (g.app, g.partition, g.user_id))
+        and not exists (
+            select from partita.grant_outbox o where (o.app, o.partition, o.user_id) = (g.app, g.partition, g.user_id))
+        """
+
+    /// Removes a grant that nobody needs, with its subject and dependencies, and has its removal from the topic in the outbox.
+    /// - Parameter needless: `$1` and `$2` of ``needless``.
+    /// - Returns: `false` when it is needed, or gone.
+    func remove(_ subject: Subject, needless: [PostgresValue]) async throws -> Bool {
+        try await client.withTransaction { transaction in
+            // In the order of locks of `partita.commit_grant`.
+            try await transaction.execute(
+                "select from partita.partitions where app = $1 and partition = $2 for update",
+                [.text(subject.app), .text(subject.partition.text)])
+            try await Self.lock(subject, in: transaction)
+            let count = try await transaction.execute(
+                """
+                with gone as (
+                    delete from partita.grants g
+                    where app = $3 and partition = $4 and user_id = $5 and \(Self.needless) returning *)
+                insert into partita.grant_outbox (app, partition, user_id, epoch, version)
+                select app, partition, user_id, epoch, version from gone
+                """, needless + Self.pair(subject))
+            guard count > 0 else { return false }
+            try await Self.deleteSubject(subject, in: transaction)
+            return true
+        }
     }
 
     func isShutOut(_ subject: Subject) async throws -> Bool {
@@ -239,21 +274,45 @@ package struct GrantTable: Sendable {
     package func published(_ grants: [Grant]) async throws {
         try await client.execute(
             """
-            delete from partita.grant_outbox o using partita.grants g,
-                \(PublishedGrants.rows)
+            delete from partita.grant_outbox o using \(PublishedGrants.rows)
             where o.app = p.app and o.partition = p.partition and o.user_id = p.user_id
-                and g.app = p.app and g.partition = p.partition and g.user_id = p.user_id
-                and g.epoch = p.epoch and g.version = p.version
+                and (o.epoch, o.version) <= (p.epoch, p.version)
             """, PublishedGrants.values(grants))
+    }
+
+    /// Grants that were removed, and that the topic may still have.
+    func removed(limit: Int) async throws -> [RemovedGrant] {
+        let rows = try await client.query(
+            """
+            select o.app, o.user_id, o.partition, o.epoch, o.version from partita.grant_outbox o
+            where not exists (
+                select from partita.grants g where (g.app, g.partition, g.user_id) = (o.app, o.partition, o.user_id))
+            limit $1
+            """, [.int(Int64(limit))])
+        return try rows.map { row in
+            let (app, user, partition, epoch, number) = try row.decode((String, String, String, Int32, Int64).self)
+            return RemovedGrant(
+                subject: Subject(app: app, user: user, partition: Partition(text: partition)),
+                version: Revision(epoch: epoch, number: number))
+        }
+    }
+
+    /// Ends the removal of a grant from the topic; a grant that was given meanwhile stays in the outbox.
+    func removedFromTopic(_ grant: RemovedGrant) async throws {
+        try await client.execute(
+            "delete from partita.grant_outbox where \(Self.mine) and (epoch, version) <= ($4::int, $5::bigint)",
+            Self.pair(grant.subject) + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
     }
 
     /// Puts a grant with access into the outbox again, since it may have been removed from the topic.
     func publishAgain(_ subject: Subject) async throws {
         try await client.execute(
             """
-            insert into partita.grant_outbox (app, partition, user_id)
-            select app, partition, user_id from partita.grants
-            where app = $1 and partition = $2 and user_id = $3 and access <> 'none' on conflict do nothing
+            insert into partita.grant_outbox as o (app, partition, user_id, epoch, version)
+            select app, partition, user_id, epoch, version from partita.grants
+            where \(Self.mine) and access <> 'none'
+            on conflict (app, partition, user_id) do update set epoch = excluded.epoch, version = excluded.version
+            where (o.epoch, o.version) < (excluded.epoch, excluded.version)
             """, Self.pair(subject))
     }
 

@@ -1,0 +1,158 @@
+import DocumentModel
+import DocumentStore
+import EventLoop
+import EventTopics
+import Grants
+import Logging
+import Postgres
+import ServiceEngines
+import TestSupport
+import Testing
+
+@testable import Permissions
+
+/// Grants that nobody uses any more are removed; all others stay.
+@Suite(.serialized) struct UnusedGrantTests {
+    @Test func `a grant that nobody used for a season is removed, and given again to who asks`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        let first = try await fixture.grant(of: "una", in: "shed")
+        try await fixture.lastUse(of: "una", daysAgo: 91)
+        try await eventually("the cleaning comes", within: .seconds(60)) { try await fixture.rowCount(of: "una") == 0 }
+        #expect(fixture.isForgotten("una", "shed"))
+        #expect(!fixture.hasReceipt(of: "una", "shed"))
+
+        try await fixture.ask("una", "shed")
+        let again = try await eventually("the new grant", within: patience) {
+            fixture.newestGrant(of: "una", "shed").flatMap { $0.version > first.version ? $0 : nil }
+        }
+        #expect(again.access == .write)
+        #expect(!fixture.isForgotten("una", "shed"))
+        // Decisions follow the documents again.
+        _ = try await fixture.members.updateOne(["_id": "una"], .document(["$set": ["rooms": []]]))
+        #expect(try await fixture.grant(.none, of: "una", "shed").isFence)
+    }
+
+    @Test func `a grant is in use when it is read, and as long as it is followed`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        for user in ["ulf", "uma", "udo"] { _ = try await fixture.grant(of: user, in: "loft") }
+        let book = GrantBook(
+            client: fixture.postgres, producer: fixture.events, instance: "test", budget: QuestionBudget(.standard),
+            logger: Logger(label: "test"))
+        let partition = Partition(text: "s:loft")
+        // Many, so that they take several statements.
+        var following = (0..<2500).map {
+            book.follow(app: PermissionsFixture.app, user: "nobody \($0)", partition: partition) { _, _ in }
+        }
+        following.append(
+            book.follow(app: PermissionsFixture.app, user: "uma", partition: partition) { _, _ in })
+        // Not yet so long ago that the cleaner removes them meanwhile.
+        for user in ["ulf", "uma", "udo"] { try await fixture.lastUse(of: user, daysAgo: 89) }
+        let grant = try await book.resolve(
+            app: PermissionsFixture.app, user: "ulf", device: "d", partition: partition, claims: ["id": "ulf"])
+        #expect(grant?.access == .write)
+        await book.writeUses()
+        #expect(try await fixture.daysUnused("ulf") == 0)
+        #expect(try await fixture.daysUnused("uma") == 0)
+        #expect(try await fixture.daysUnused("udo") == 89)
+
+        // A use of this week isn't written again.
+        try await fixture.lastUse(of: "uma", daysAgo: 7)
+        await book.writeUses()
+        #expect(try await fixture.daysUnused("uma") == 7)
+        for following in following { book.stop(following) }
+        try await fixture.lastUse(of: "uma", daysAgo: 8)
+        await book.writeUses()
+        #expect(try await fixture.daysUnused("uma") == 8)
+    }
+
+    @Test func `the grant for all is in use while somebody follows their own`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        try await fixture.ask("ugo", "news")
+        _ = try await fixture.grant(.read, of: "ugo", "news")
+        let book = GrantBook(
+            client: fixture.postgres, producer: fixture.events, instance: "test", budget: QuestionBudget(.standard),
+            logger: Logger(label: "test"))
+        let partition = Partition(text: "s:news")
+        try await fixture.postgres.execute(
+            """
+            insert into partita.grants (app, partition, user_id, access, epoch, version, used_on)
+            values ($1, 's:meadow', '*', 'read', partita.current_epoch(), 1, current_date - 30)
+            """, [.text(PermissionsFixture.app)])
+        let following = book.follow(
+            app: PermissionsFixture.app, user: "ugo", partition: Partition(text: "s:meadow")
+        ) { _, _ in }
+        await book.writeUses()
+        let days = try await fixture.postgres.query(
+            "select current_date - used_on from partita.grants where partition = 's:meadow' and user_id = '*'"
+        ).decode(Int32.self)
+        #expect(days == [0])
+        book.stop(following)
+        #expect(
+            try await book.resolve(
+                app: PermissionsFixture.app, user: "ugo", device: "d", partition: partition, claims: ["id": "ugo"]
+            )?.access == .read)
+    }
+
+    /// The topic would lack a revocation if its process ended before it had published it.
+    @Test func `a grant that is being committed stays in the outbox while its predecessor is marked as published`()
+        async throws
+    {
+        let configuration = PostgresConfiguration(url: try await TestEngines.shared().makeDatabase())
+        try await PostgresClient.withClient(configuration, on: LoopGroup(1)) { client in
+            try await DocumentStore.migrations.apply(on: client)
+            try await ShutOutTable.migrations.apply(on: client)
+            try await PermissionsMigrations.all.apply(on: client)
+            let table = GrantTable(client: client)
+            let subject = Subject(app: "a", user: "u", partition: Partition(text: "s:p"))
+            let life = try await table.begin(subject, claims: [:])
+            let read = try await table.commit(
+                Verdict(.read, reason: ""), on: subject, basis: .nothing(life: life))
+            let first = try #require(read)
+            let (marking, isOver) = (Locked<Task<Void, any Error>?>(nil), Locked(false))
+            try await client.withTransaction { transaction in
+                try await transaction.execute(
+                    "select from partita.commit_grant('a', 's:p', 'u', null, null, null, 'none', 'gone', null, 1, 1, '')"
+                )
+                let task = Task {
+                    try await table.published([first])
+                    isOver.withLock { $0 = true }
+                }
+                marking.withLock { $0 = task }
+                try await eventually("it has begun") {
+                    try await transaction.execute("select pg_stat_clear_snapshot()")
+                    return try await transaction.query(
+                        "select from pg_stat_activity where query like '%delete from partita.grant_outbox%' and pid <> pg_backend_pid()"
+                    ).count > 0 || isOver.withLock { $0 }
+                }
+            }
+            try await marking.withLock { $0 }?.value
+            let waiting = try await table.unpublished(limit: 10)
+            #expect(waiting.map(\.access) == [.none])
+            #expect(waiting.map(\.isFence) == [true])
+            try await table.published(waiting)
+            #expect(try await table.unpublished(limit: 10).isEmpty)
+        }
+    }
+}
+
+extension PermissionsFixture {
+    /// Makes the user a member who has asked, and been granted the room.
+    fileprivate func grant(of user: String, in room: String) async throws -> Grant {
+        _ = try await members.insertOne(["_id": .string(user), "rooms": [.string(room)]])
+        try await ask(user, room)
+        let grant = try await grant(.write, of: user, room)
+        try await eventually("the topic has it") { try await outboxCount(of: user) == 0 }
+        return grant
+    }
+
+    fileprivate func lastUse(of user: String, daysAgo days: Int) async throws {
+        try await postgres.execute(
+            "update partita.grants set used_on = current_date - \(days) where user_id = $1", [.text(user)])
+    }
+
+    fileprivate func daysUnused(_ user: String) async throws -> Int32? {
+        try await postgres.query(
+            "select current_date - used_on from partita.grants where user_id = $1", [.text(user)]
+        ).decode(Int32.self).first
+    }
+}
