@@ -101,9 +101,9 @@ public final class GrantBook: Service {
     private func answer(
         to grant: Grant, on partition: Int32, of lease: GrantLease, followers: Int
     ) -> FenceAnswer {
-        lease.fenceBegan(on: partition)
+        let fence = lease.fenceBegan(on: partition)
         return FenceAnswer(count: followers) { [self] in
-            lease.fenceEnded(on: partition)
+            lease.fenceEnded(fence, on: partition)
             let ack = FenceAck(
                 app: grant.app, user: grant.user, partition: grant.partition, version: grant.version, gateway: instance,
                 time: WallClock.system.now())

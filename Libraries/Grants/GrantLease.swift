@@ -63,17 +63,20 @@ public final class GrantLease: Sendable {
     public func registered(for validity: Duration) { change { $0.registered(until: Self.now + validity) } }
 
     /// Records that a revocation was read and isn't carried out yet: heartbeats behind it don't count until then.
-    public func fenceBegan(on partition: Int32) { change { $0.fenceBegan(on: partition) } }
+    /// - Returns: the number of the revocation in the Kafka partition.
+    public func fenceBegan(on partition: Int32) -> Int { change { $0.fenceBegan(on: partition) } }
 
     /// Records that a revocation is carried out.
-    public func fenceEnded(on partition: Int32) { change { $0.fenceEnded(on: partition) } }
+    /// - Parameter fence: Its number.
+    public func fenceEnded(_ fence: Int, on partition: Int32) { change { $0.fenceEnded(fence, on: partition) } }
 
-    private func change(_ body: (inout ServingLease) -> Void) {
+    private func change<Result: Sendable>(_ body: (inout ServingLease) -> Result) -> Result {
         state.withLock { state in
-            body(&state)
+            let result = body(&state)
             let former = deadline.exchange(Self.nanoseconds(state.deadline), ordering: .acquiringAndReleasing)
             // A deadline that only gets later is noticed when the former one is reached.
             if former <= Self.nanoseconds || state.deadline < .nanoseconds(former) { alarm.set() }
+            return result
         }
     }
 

@@ -13,6 +13,8 @@ struct SimulatedGateway: Sendable {
     private struct Fence: Sendable {
         var countdown: FenceCountdown
         let partition: Int32
+        /// Its number in the lease.
+        let number: Int
         let answer: SimulatedPermissions.Answer
     }
 
@@ -96,11 +98,12 @@ struct SimulatedGateway: Sendable {
             let observers = followers.observers(of: ExactText(grant.user))
             var number: Int?
             if grant.isFence {
-                lease.fenceBegan(on: Int32(partition))
+                let leaseFence = lease.fenceBegan(on: Int32(partition))
                 let countdown = FenceCountdown(followers: observers.count)
                 let answer = SimulatedPermissions.Answer(user: grant.user, version: grant.version, gateway: name)
                 fenceCount += 1
-                fences[fenceCount] = Fence(countdown: countdown, partition: Int32(partition), answer: answer)
+                fences[fenceCount] = Fence(
+                    countdown: countdown, partition: Int32(partition), number: leaseFence, answer: answer)
                 if countdown.isDone { return carriedOut(fenceCount) }
                 number = fenceCount
             }
@@ -117,7 +120,7 @@ struct SimulatedGateway: Sendable {
 
     private mutating func carriedOut(_ fence: Int) -> SimulatedPermissions.Answer? {
         guard let done = fences.removeValue(forKey: fence) else { return nil }
-        lease.fenceEnded(on: done.partition)
+        lease.fenceEnded(done.number, on: done.partition)
         return done.answer
     }
 }

@@ -163,10 +163,10 @@ import Testing
         lease.follow(partitions: 1)
         lease.registered(for: .seconds(60))
         lease.renew(beat(0, age: 60_000))
-        lease.fenceBegan(on: 0)
+        let fence = lease.fenceBegan(on: 0)
         lease.renew(beat(0))
         #expect(!lease.isValid)
-        lease.fenceEnded(on: 0)
+        lease.fenceEnded(fence, on: 0)
         #expect(lease.isValid)
     }
 }

@@ -236,12 +236,9 @@ extension Mutant {
             in: "{ leaseIsValid && expiry.map { $0 > now } ?? true }", becomes: "true"),
         Mutant("expiry-forgotten", standing, omits: "expiry = expires"),
         Mutant(
-            "heartbeat-before-fence-counts", lease, "source.openFences == 0",
-            in:
-                "if source.openFences == 0 { source.deadline = source.latest }\n        sources[partition] = source\n    }\n\n    /// Records that a revocation was read",
-            becomes: "true"),
+            "heartbeat-before-fence-counts", lease, "$0.fence < oldestFence", becomes: "$0.fence < .max"),
         Mutant(
-            "fence-not-waited-for", lease, omits: "sources[partition, default: Source()].openFences += 1"),
+            "fence-not-waited-for", lease, omits: "source.openFences.insert(source.lastFence)"),
         Mutant("age-of-heartbeat-not-counted", lease, "max(wallTime - sentAt, 0)", becomes: "0"),
         Mutant(
             "one-heartbeat-is-enough", lease, "min($0, $1.deadline)",

@@ -49,12 +49,44 @@ import Testing
     @Test func `a heartbeat behind a revocation counts once that is carried out`() {
         var lease = lease()
         renew(&lease, sentAt: 10_000, now: 10_000)
-        lease.fenceBegan(on: 0)
+        let fence = lease.fenceBegan(on: 0)
         renew(&lease, sentAt: 12_000, now: 12_000)
         #expect(lease.deadline == .milliseconds(15_000))
-        lease.fenceEnded(on: 0)
+        lease.fenceEnded(fence, on: 0)
         #expect(lease.deadline == .milliseconds(17_000))
         lease.end()
         #expect(lease.deadline == .zero)
+    }
+
+    @Test func `revocations that always overlap don't let the lease lapse`() {
+        var lease = lease()
+        renew(&lease, sentAt: 10_000, now: 10_000)
+        var former = lease.fenceBegan(on: 0)
+        for second in Int64(11)...60 {
+            renew(&lease, sentAt: second * 1000, now: second * 1000)
+            let next = lease.fenceBegan(on: 0)
+            // Before the revocation in front of it is carried out, the heartbeat doesn't count.
+            #expect(lease.deadline == .seconds(second - 1 + 5))
+            lease.fenceEnded(former, on: 0)
+            #expect(lease.deadline == .seconds(second + 5))
+            former = next
+        }
+    }
+
+    @Test func `a heartbeat waits for each revocation in front of it, in whichever order they are carried out`() {
+        var lease = lease()
+        renew(&lease, sentAt: 10_000, now: 10_000)
+        let first = lease.fenceBegan(on: 0)
+        let second = lease.fenceBegan(on: 0)
+        renew(&lease, sentAt: 11_000, now: 11_000)
+        let third = lease.fenceBegan(on: 0)
+        renew(&lease, sentAt: 12_000, now: 12_000)
+        renew(&lease, sentAt: 12_500, now: 12_500)
+        lease.fenceEnded(second, on: 0)
+        #expect(lease.deadline == .milliseconds(15_000))
+        lease.fenceEnded(first, on: 0)
+        #expect(lease.deadline == .milliseconds(16_000))
+        lease.fenceEnded(third, on: 0)
+        #expect(lease.deadline == .milliseconds(17_500))
     }
 }

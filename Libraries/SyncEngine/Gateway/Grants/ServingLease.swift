@@ -9,9 +9,31 @@ public struct ServingLease: Sendable {
     private struct Source {
         /// The deadline that applies.
         var deadline: Duration = .zero
-        /// The newest deadline that was read, which applies once all revocations before it are carried out.
+        /// The newest deadline that was read.
         var latest: Duration = .zero
-        var openFences = 0
+        /// Deadlines that were read behind revocations which aren't carried out yet, each with the number of the last of them.
+        var waiting: [(fence: Int, deadline: Duration)] = []
+        /// The number of the last revocation that was read; the first is 1.
+        var lastFence = 0
+        /// The numbers of those that aren't carried out, and one that is at most the smallest of them.
+        var openFences: Set<Int> = []
+        var oldestFence = 1
+
+        /// A deadline was read behind all revocations so far.
+        mutating func read(_ deadline: Duration) {
+            latest = max(latest, deadline)
+            if waiting.last?.fence == lastFence { waiting.removeLast() }
+            waiting.append((lastFence, latest))
+            apply()
+        }
+
+        /// Applies deadlines once all revocations before them are carried out.
+        mutating func apply() {
+            while oldestFence <= lastFence, !openFences.contains(oldestFence) { oldestFence += 1 }
+            let count = waiting.prefix { $0.fence < oldestFence }.count
+            if count > 0 { self.deadline = waiting[count - 1].deadline }
+            waiting.removeFirst(count)
+        }
     }
 
     private var sources: [Int32: Source] = [:]
@@ -51,19 +73,26 @@ public struct ServingLease: Sendable {
         // One that was on its way while the broker stood still says nothing about what was committed meanwhile: what has lapsed goes on
         // with one that is new.
         if source.latest <= now, age > validFor / 2 { return }
-        source.latest = max(source.latest, now + .milliseconds(validFor) - .milliseconds(age))
-        if source.openFences == 0 { source.deadline = source.latest }
+        source.read(now + .milliseconds(validFor) - .milliseconds(age))
         sources[partition] = source
     }
 
-    /// Records that a revocation was read and isn't carried out yet: heartbeats behind it don't count until then.
-    public mutating func fenceBegan(on partition: Int32) { sources[partition, default: Source()].openFences += 1 }
+    /// Records that a revocation was read and isn't carried out yet: heartbeats behind it don't count until then, however many others come.
+    /// - Returns: the number of the revocation in the Kafka partition.
+    public mutating func fenceBegan(on partition: Int32) -> Int {
+        var source = sources[partition] ?? Source()
+        source.lastFence += 1
+        source.openFences.insert(source.lastFence)
+        sources[partition] = source
+        return source.lastFence
+    }
 
     /// Records that a revocation is carried out.
-    public mutating func fenceEnded(on partition: Int32) {
+    /// - Parameter fence: Its number.
+    public mutating func fenceEnded(_ fence: Int, on partition: Int32) {
         guard var source = sources[partition] else { return }
-        source.openFences -= 1
-        if source.openFences == 0 { source.deadline = source.latest }
+        source.openFences.remove(fence)
+        source.apply()
         sources[partition] = source
     }
 }
