@@ -49,6 +49,14 @@ struct StandingGrantTests {
         #expect(effects == [.none, .lapsed, .replaced, .none])
     }
 
+    @Test func `an answer of a later epoch doesn't hide the end of the grant for all users`() {
+        var grant = StandingGrant()
+        _ = grant.take(version: version(5), expires: nil, isForEveryone: true)
+        let answer = grant.hear(.read, version: Revision(epoch: 2, number: 0), expires: nil)
+        let end = grant.hear(.none, version: Revision(epoch: 2, number: 9), expires: nil, isForEveryone: true)
+        #expect([answer, end] == [.none, .lapsed])
+    }
+
     @Test func `who hears of its end before reading it isn't served by it`() {
         var grant = StandingGrant()
         let first = grant.hear(.read, version: version(5), expires: nil, isForEveryone: true)

@@ -45,9 +45,11 @@ public struct StandingGrant: Sendable {
             if let known = self.version, !self.isForEveryone || version <= known { return .none }
             if access == .none { return .lapsed }
         }
-        // The own one takes precedence, but comes by another way: the one for all users may be newer. Number 0 is an answer, no grant.
-        if !isForEveryone, self.isForEveryone, let known = self.version, version < known {
-            return version.number > 0 ? .lapsed : .none
+        // The own one takes precedence, but comes by another way: the one for all users may be newer. Number 0 is an answer, no grant: who got
+        // it has the one for all users, also when that is of an epoch before.
+        if !isForEveryone, self.isForEveryone, let known = self.version {
+            if version.number == 0, access != .none { return .none }
+            if version < known { return version.number > 0 ? .lapsed : .none }
         }
         guard self.version != nil || access == .none else { return .none }
         return take(version: version, expires: expires, isForEveryone: isForEveryone) ? .replaced : .none
