@@ -367,7 +367,8 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     }
 
     /// Calls back when everything that is queued has left, or the connection was reset.
-    func whenDrained(_ body: @escaping () -> Void) { drain.wait(body) }
+    /// - Parameter isUrgent: Whether the connection is reset after a second; otherwise the client may take longer.
+    func whenDrained(isUrgent: Bool = true, _ body: @escaping () -> Void) { drain.wait(isUrgent: isUrgent, body) }
 
     /// The gateway's lease has expired, or is valid again.
     func leaseChanged() {
@@ -441,7 +442,8 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         // The callbacks retain this session.
         socket.onMessage = nil
         socket.onHandled = nil
-        socket.onDrain = nil
+        // What is queued may still leave; a revocation that is being handled waits for that.
+        socket.onDrain = { [drain] in drain.release() }
         socket.onViolation = nil
         socket.onQuiet = nil
         socket.onClose = nil
