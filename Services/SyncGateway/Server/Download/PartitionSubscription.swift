@@ -56,13 +56,7 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
     func start() {
         let app = session.app, user = session.identity.map { ExactText($0.user) }
         run { [self, path, checkpoint, token] in
-            try await path.openings.enter(ExactText(app), member: user)
-            defer { path.openings.leave(ExactText(app), member: user) }
-            // Closed while it waited for its turn.
-            guard !isEnded else { return }
-            guard let (history, head) = try await path.histories.value(of: key) else {
-                throw DocumentStoreError(.corruptRow, "no epoch")
-            }
+            guard let (history, head) = try await history(app: ExactText(app), user: user) else { return }
             path.epoch.saw(history.current)
             guard !isEnded else { return }
             comparison = await compare(at: head)
@@ -78,6 +72,17 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
             self.machine = machine
             perform(actions)
         }
+    }
+
+    /// The epochs of the partition and its head, read in the user's turn; `nil` if the partition was closed while it waited for that.
+    private func history(app: ExactText, user: ExactText?) async throws -> (EpochHistory, Revision)? {
+        try await path.openings.enter(app, member: user)
+        defer { path.openings.leave(app, member: user) }
+        guard !isEnded else { return nil }
+        guard let opened = try await path.histories.value(of: key) else {
+            throw DocumentStoreError(.corruptRow, "no epoch")
+        }
+        return opened
     }
 
     /// Compares what a device holds that shows the head, if it asks for that and hasn't staged anything newer.
