@@ -328,7 +328,8 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
         session.shard.detach(self, from: key)
         guard let following else { return }
         self.following = nil
-        session.whenDrained { [path] in path.grants.stop(following) }
+        // Not urgent: the client may be slow, and its other partitions are open. A revocation that comes meanwhile is.
+        session.whenDrained(isUrgent: false) { [path] in path.grants.stop(following) }
     }
 
     private func end() {
