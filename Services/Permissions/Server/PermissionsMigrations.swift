@@ -17,6 +17,7 @@ package enum PermissionsMigrations {
             (10, "first-grant", PackageResources._010_first_grant_sql),
             (11, "first-grants", PackageResources._011_first_grants_sql),
             (12, "outbox-versions", PackageResources._012_outbox_versions_sql),
+            (13, "subjects-by-user", PackageResources._013_subjects_by_user_sql),
         ],
         functions: [
             ("commit_grant", PackageResources.commit_grant_sql),
