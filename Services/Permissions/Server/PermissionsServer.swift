@@ -72,7 +72,7 @@ public enum PermissionsServer {
             services: [
                 EventConsumer(
                     pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
-                    handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
+                    handler: FenceAcksHandler(fences: fences, alarm: fenceAlarm, logger: logger), logger: logger),
                 EventConsumer(
                     pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
                     // The questions of many lanes share statements.

@@ -1,3 +1,4 @@
+import EventLoop
 import EventStream
 import EventTopics
 import Logging
@@ -5,12 +6,13 @@ import Logging
 /// Records which gateways have stopped serving a revoked pair.
 struct FenceAcksHandler: EventHandler {
     let fences: FenceTable
-    let receipts: ReceiptWriter
+    /// Set when a gateway has answered.
+    let alarm: Alarm
     let logger: Logger
 
     func handle(_ events: [ReceivedEvent<FenceAck>]) async throws {
         for event in events { try await fences.answered(event.payload) }
-        try await receipts.writeReceipts()
+        alarm.set()
     }
 
     func decide(_ error: any Error, on event: ReceivedEvent<FenceAck>, attempts: Int) async -> FailureDecision {

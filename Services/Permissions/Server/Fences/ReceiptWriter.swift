@@ -13,7 +13,7 @@ struct ReceiptWriter: Service {
     let producer: EventProducer
     /// How long a heartbeat is valid.
     let leaseTime: Duration
-    /// Set when a revocation was published.
+    /// Set when a revocation was published, and when a gateway has answered one.
     let alarm: Alarm
     let logger: Logger
 
@@ -59,9 +59,11 @@ struct ReceiptWriter: Service {
     }
 
     /// Publishes the receipts that are due. A receipt that is published twice is the same event.
-    func writeReceipts() async throws {
-        for receipt in try await fences.completed(leaseTime: lapseTime) {
-            try await producer.send(receipt)
+    private func writeReceipts() async throws {
+        let receipts = try await fences.completed(leaseTime: lapseTime)
+        if receipts.isEmpty { return }
+        let failures = try await producer.send(receipts).failures
+        for (index, receipt) in receipts.enumerated() where !failures.contains(where: { $0.index == index }) {
             try await fences.close(receipt)
             if !receipt.lapsed.isEmpty {
                 logger.warning(
@@ -69,5 +71,6 @@ struct ReceiptWriter: Service {
                     metadata: ["partition.id": "\(receipt.partition)", "gateways": "\(receipt.lapsed)"])
             }
         }
+        if let failure = failures.first { throw failure.error }
     }
 }
