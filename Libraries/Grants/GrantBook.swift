@@ -35,8 +35,9 @@ public final class GrantBook: Service {
     private static let turnPatience = Duration.seconds(30)
     private static let waitingShare = 50
 
-    /// How often the uses of grants are written down: often enough for a grant to be known as used within a week, also after a failure.
+    /// How often the uses of grants are written down, and when again after a failure.
     private static let usesInterval = Duration.seconds(86_400)
+    private static let usesPatience = Duration.seconds(600)
 
     private static let unansweredQuestions = Counter(
         label: "grants_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
@@ -130,9 +131,11 @@ public final class GrantBook: Service {
         try await withThrowingTaskGroup { group in
             group.addTask {
                 try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+                    var isWritten = true
                     while !Task.isCancelled {
-                        try await Task.sleep(for: Self.usesInterval)
-                        await self.writeUses()
+                        // No event tells that a partition has been open for another day.
+                        try await Task.sleep(for: isWritten ? Self.usesInterval : Self.usesPatience)
+                        isWritten = await self.writeUses()
                     }
                 }
             }
@@ -142,7 +145,8 @@ public final class GrantBook: Service {
     }
 
     /// Writes down that the grants that are followed are in use: a partition may stay open for months.
-    package func writeUses() async {
+    /// - Returns: whether all are written down.
+    package func writeUses() async -> Bool {
         let keys = followers.withLock { $0.keys }
         let holders = keys.compactMap { key in
             GrantsEvent.parse(key: key.text).map {
@@ -151,9 +155,11 @@ public final class GrantBook: Service {
         }
         do {
             try await GrantUses.write(holders, to: client)
+            return true
         } catch {
             logger.warning(
                 "the uses of grants can't be written down, it is tried again", metadata: ["error": "\(error)"])
+            return false
         }
     }
 
