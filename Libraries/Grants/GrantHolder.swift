@@ -16,24 +16,19 @@ struct GrantHolder: Hashable, Sendable {
     @ExactText private(set) var user: String
     let partition: Partition
 
-    /// The grants that apply now; who has none is missing. That they are used is written down before, so none is removed while somebody is
-    /// served by it.
+    /// The grants that apply now; who has none is missing. That they are used is written down before, so none ends as unused while
+    /// somebody is served by it.
     static func grants(
         of holders: [GrantHolder], from client: PostgresClient
     ) async throws -> [GrantHolder: PresentGrant] {
         let (present, unused) = try await read(holders, from: client)
         if unused.isEmpty { return present }
-        try await GrantUses.write(
-            unused.compactMap { holder in
-                present[holder].map {
-                    GrantHolder(app: holder.app, user: $0.grant.user, partition: holder.partition)
-                }
-            }, to: client)
-        // A grant may have been removed just before its use was written down.
+        try await GrantUses.write(unused, to: client)
+        // A grant may have ended just before its use was written down.
         return try await read(holders, from: client).present
     }
 
-    /// - Returns: the grants, and the holders of those whose use has to be written down again.
+    /// - Returns: the grants, and who holds those whose use has to be written down again: the users, or all.
     private static func read(
         _ holders: [GrantHolder], from client: PostgresClient
     ) async throws -> (present: [GrantHolder: PresentGrant], unused: [GrantHolder]) {
@@ -58,7 +53,9 @@ struct GrantHolder: Hashable, Sendable {
                 access: Grant.Access(rawValue: access) ?? .none,
                 version: Revision(epoch: epoch, number: version), reason: "", expires: expires, time: 0)
             present[holder] = PresentGrant(grant: grant, isOutdated: isOutdated)
-            if isUnused { unused.append(holder) }
+            if isUnused {
+                unused.append(GrantHolder(app: holder.app, user: user, partition: holder.partition))
+            }
         }
         return (present, unused)
     }

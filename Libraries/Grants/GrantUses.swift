@@ -2,7 +2,7 @@ import DocumentModel
 import EventTopics
 import Postgres
 
-/// `partita.grants.used_on`: the days on which services served by grants, within a week. Permissions removes grants that nobody has used
+/// `partita.grants.used_on`: the days on which services served by grants, within a week. Permissions ends grants that nobody has used
 /// for long.
 enum GrantUses {
     /// After how many days the use of a grant is written down again.

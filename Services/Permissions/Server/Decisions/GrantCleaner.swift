@@ -4,8 +4,9 @@ import Lifecycle
 import Logging
 import Postgres
 
-/// Removes rows that are no longer needed: grants without access, once their revocation has its receipt, grants that nobody has used for
-/// long, and the subjects of questions whose process ended during the decision.
+/// Removes rows that are no longer needed: grants without access, once their revocation has its receipt, and the subjects of questions
+/// whose process ended during the decision. Ends grants that nobody has used for long: services write their use down every week
+/// (`GrantUses`), so no device has the partition open.
 struct GrantCleaner: Service {
     let client: PostgresClient
     let relay: GrantRelay
@@ -13,25 +14,22 @@ struct GrantCleaner: Service {
 
     /// How old a grant without access has to be, and a question without an answer.
     private static let age = Duration.seconds(600)
-    /// For how many days nobody has used a grant with access. Services write its use down every week (`GrantUses`), so no device has the partition
-    /// open.
-    private static let unusedDays = 90
     private static let interval = Duration.seconds(10)
     /// The number of rows per query.
     private static let batch = 500
 
     private var grants: GrantTable { GrantTable(client: client) }
-    private static let needless: [PostgresValue] = [.double(age / .seconds(1)), .int(Int64(unusedDays))]
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             while !Task.isCancelled {
-                do {
-                    while try await removeGrants() == Self.batch {}
-                    while try await forgetQuestions() == Self.batch {}
-                    while try await cleanTopic() == Self.batch {}
-                } catch {
-                    logger.debug("old answers can't be removed now", metadata: ["error": "\(error)"])
+                // One that fails, since a partition is locked, doesn't keep the others from their work.
+                for step in [removeGrants, endGrants, forgetQuestions, cleanTopic] {
+                    do {
+                        while try await step() == Self.batch {}
+                    } catch {
+                        logger.debug("old answers can't be removed now", metadata: ["error": "\(error)"])
+                    }
                 }
                 try await Task.sleep(for: Self.interval)
             }
@@ -44,9 +42,23 @@ struct GrantCleaner: Service {
             """
             select g.app, g.user_id, g.partition from partita.grants g where \(GrantTable.needless)
             limit \(Self.batch)
-            """, Self.needless)
+            """, [.double(Self.age / .seconds(1))])
         var count = 0
-        for subject in subjects where try await grants.remove(subject, needless: Self.needless) { count += 1 }
+        for subject in subjects where try await grants.remove(subject, olderThan: Self.age) { count += 1 }
+        // The outbox reads what waits for removal from the topic again and again.
+        _ = try await cleanTopic()
+        return count
+    }
+
+    /// - Returns: the number of ended grants, at most a batch.
+    private func endGrants() async throws -> Int {
+        let subjects = try await subjects(
+            """
+            select g.app, g.user_id, g.partition from partita.grants g where \(GrantTable.unused)
+            limit \(Self.batch)
+            """, [])
+        var count = 0
+        for subject in subjects where try await grants.end(subject) { count += 1 }
         return count
     }
 

@@ -147,36 +147,65 @@ package struct GrantTable: Sendable {
         try await transaction.execute("delete from partita.grant_dependencies where \(mine)", pair(subject))
     }
 
-    /// Which grants nobody needs: revocations that have their receipt, and grants that no service has served by for long. The topic must have
-    /// had the newest version. `$1` is the age of a grant without access, in seconds, `$2` that of the last use, in days.
+    /// Revocations that have their receipt and are older than `$1` seconds. The topic must have had the newest version.
     static let needless = """
-        (g.access = 'none' and g.decided_at < clock_timestamp() - make_interval(secs => $1)
-            or g.access <> 'none' and g.used_on < current_date - $2::int)
+        g.access = 'none' and g.decided_at < clock_timestamp() - make_interval(secs => $1)
         and not exists (
             select from partita.fences f where (f.app, f.partition, f.user_id) = (g.app, g.partition, g.user_id))
-        and not exists (
+        and \(isPublished)
+        """
+
+    /// Grants that no service has served by for long. Those for all users are few, and don't end. The number of days isn't a parameter: with
+    /// one, Postgres may choose a plan that reads all grants.
+    static let unused = """
+        g.access <> 'none' and g.expires_at is null and g.user_id <> '*' and g.used_on < current_date - 90
+        and \(isPublished)
+        """
+
+    private static let isPublished = """
+        not exists (
             select from partita.grant_outbox o where (o.app, o.partition, o.user_id) = (g.app, g.partition, g.user_id))
         """
 
-    /// Removes a grant that nobody needs, with its subject and dependencies, and has its removal from the topic in the outbox.
-    /// - Parameter needless: `$1` and `$2` of ``needless``.
+    /// Removes a revocation that nobody needs, with its subject and dependencies, and has its removal from the topic in the outbox.
     /// - Returns: `false` when it is needed, or gone.
-    func remove(_ subject: Subject, needless: [PostgresValue]) async throws -> Bool {
+    func remove(_ subject: Subject, olderThan age: Duration) async throws -> Bool {
+        try await change(
+            subject,
+            """
+            with gone as (
+                delete from partita.grants g
+                where app = $2 and partition = $3 and user_id = $4 and \(Self.needless) returning *)
+            insert into partita.grant_outbox (app, partition, user_id, epoch, version)
+            select app, partition, user_id, epoch, version from gone
+            """, [.double(age / .seconds(1))])
+    }
+
+    /// Ends a grant that nobody uses, and removes its subject and dependencies. Its row stays: a move into the partition has to wait until permissions
+    /// has been asked, and without a row it would be rejected.
+    /// - Returns: `false` when it is in use again, or gone.
+    func end(_ subject: Subject) async throws -> Bool {
+        try await change(
+            subject,
+            """
+            with ended as (
+                update partita.grants g
+                set expires_at = clock_timestamp(), version = greatest(version + 1, nextval('partita.grant_versions'))
+                where \(Self.mine) and \(Self.unused) returning *)
+            insert into partita.grant_outbox (app, partition, user_id, epoch, version)
+            select app, partition, user_id, epoch, version from ended
+            """)
+    }
+
+    /// Changes a grant by a statement, under the locks of `partita.commit_grant` and in their order, and deletes its subject.
+    /// - Returns: whether the statement changed it; otherwise nothing is deleted.
+    private func change(_ subject: Subject, _ sql: String, _ values: [PostgresValue] = []) async throws -> Bool {
         try await client.withTransaction { transaction in
-            // In the order of locks of `partita.commit_grant`.
             try await transaction.execute(
                 "select from partita.partitions where app = $1 and partition = $2 for update",
                 [.text(subject.app), .text(subject.partition.text)])
             try await Self.lock(subject, in: transaction)
-            let count = try await transaction.execute(
-                """
-                with gone as (
-                    delete from partita.grants g
-                    where app = $3 and partition = $4 and user_id = $5 and \(Self.needless) returning *)
-                insert into partita.grant_outbox (app, partition, user_id, epoch, version)
-                select app, partition, user_id, epoch, version from gone
-                """, needless + Self.pair(subject))
-            guard count > 0 else { return false }
+            guard try await transaction.execute(sql, values + Self.pair(subject)) > 0 else { return false }
             try await Self.deleteSubject(subject, in: transaction)
             return true
         }
