@@ -84,13 +84,13 @@ let libraries: [Target] = [
     library("Metrics", ["EventLoop"]),
     // what a signal handler may do
     .target(name: "Ccrash", path: "Libraries/C/Ccrash"),
-    library("Lifecycle", ["Ccrash", "EventLoop", "Logging"]),
+    library("Lifecycle", ["Ccrash", "EventLoop", "Logging", "Metrics"]),
     library("TLS", ["Cssl", "EventLoop", "Texts"]),
     library("WebSocket", ["Cwslay", "Ccrypto", "Czlib", "EventLoop", "TLS"]),
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts"]),
-    library("Redis", ["Ccrypto", "Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics", "TLS"]),
+    library("Redis", ["Ccrypto", "Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics", "TLS", "Texts"]),
     // a `cnd_timedwait` of its own
     .target(name: "CKafkaWait", path: "Libraries/C/CKafkaWait"),
     library("Kafka", ["CKafkaWait", "Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
@@ -106,12 +106,12 @@ let libraries: [Target] = [
     library("Archives", ["Carchive", "Czlib", "Texts"]),
     library("AWSSigning", ["Ccrypto", "Texts"]),
     library("JavaScript", ["CJavaScriptCore"]),
-    library("Secrets", ["Csodium"]),
+    library("Secrets", ["Csodium", "Texts"]),
     // Layer 2: the domain, pure.
     library("DocumentModel", ["Texts"]),
     library("RegularExpressions", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("DocumentSchema", ["DocumentModel", "RegularExpressions"]),
-    library("QueryLanguage", ["DocumentModel", "DocumentSchema", "RegularExpressions"]),
+    library("QueryLanguage", ["DocumentModel", "DocumentSchema", "RegularExpressions", "Texts"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage", "Texts"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
@@ -136,7 +136,7 @@ let libraries: [Target] = [
         "DocumentStore",
         [
             "DocumentModel", "DocumentSchema", "EventLoop", "Lifecycle", "Logging",
-            "Metrics", "Postgres", "QueryLanguage", "RegularExpressions", "StoreSQL", "SyncEngine",
+            "Metrics", "Postgres", "QueryLanguage", "RegularExpressions", "StoreSQL", "SyncEngine", "Texts",
         ]),
     library(
         "ChangeStream",
@@ -181,7 +181,7 @@ let libraries: [Target] = [
     library(
         "PartitaClient",
         [
-            "DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
+            "DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol", "Texts",
             .target(name: "EventLoop", condition: .when(platforms: [.linux])),
             .target(name: "HTTPClient", condition: .when(platforms: [.linux])),
             .target(name: "WebSocket", condition: .when(platforms: [.linux])),
@@ -197,7 +197,7 @@ let services: [Target] =
             "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
             "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "RealmSync", "Redis", "Secrets",
-            "ServiceBootstrap", "ServiceEngines", "SyncEngine",
+            "ServiceBootstrap", "ServiceEngines", "SyncEngine", "Texts",
         ], embedding: ["Migrations", "Throttle/Scripts"])
     + service(
         "Permissions", executable: "permissions",
@@ -247,7 +247,7 @@ let services: [Target] =
                 "FunctionProtocol", "Functions",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
                 "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "StoreSQL", "SyncEngine",
-                "SyncProtocol",
+                "SyncProtocol", "Texts",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -267,7 +267,7 @@ let testTargets: [Target] = [
     tests("Unit", "EventLoopTests", ["EventLoop", "TestSupport", "Texts"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
-    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
+    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging", "Metrics"]),
     tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
     tests(
         "Unit", "ServiceBootstrapTests",

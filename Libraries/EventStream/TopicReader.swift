@@ -1,6 +1,7 @@
 import EventLoop
 import EventTopics
 import Kafka
+import Lifecycle
 import Logging
 
 /// Reads all partitions of a topic without a group; shared by `StateReader` and `EventTail`.
@@ -61,6 +62,7 @@ struct TopicReader: Sendable {
     /// Assigns all partitions; waits while the broker is unavailable or the topic doesn't exist.
     private func position(_ consumer: KafkaConsumer) async throws -> [KafkaTopicPartition: KafkaOffset] {
         var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(100), limit: .seconds(2)))
+        let report = FailureReport("topic-reader", logger: logger)
         while true {
             do {
                 let partitions = try await consumer.metadata(topic).partitions
@@ -72,10 +74,11 @@ struct TopicReader: Sendable {
                         start == .beginning ? .beginning : .offset(try await consumer.watermarks(partition).high)
                 }
                 try await consumer.assign(offsets)
+                report.succeeded("the topic can be read")
                 return offsets
             } catch {
                 guard error.isRetriable else { throw error }
-                logger.debug("the topic can't be read yet", metadata: ["error": "\(error)"])
+                report.failed("the topic can't be read yet", error, metadata: ["topic": "\(topic)"])
                 try await Task.sleep(for: backoff.next())
             }
         }

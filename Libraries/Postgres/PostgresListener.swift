@@ -38,6 +38,7 @@ public final class PostgresListener: Service {
 
     private func listen() async {
         var backoff = RetryBackoff(.reconnecting)
+        let report = FailureReport("postgres-listener", logger: logger)
         while !Task.isCancelled {
             let connection = PostgresConnection(configuration: configuration, on: loop, logger: logger)
             do {
@@ -45,6 +46,7 @@ public final class PostgresListener: Service {
                     try await connection.connect(mode: .listening)
                     try await connection.listen(to: channels)
                     backoff.reset()
+                    report.succeeded("notifications of Postgres are heard again")
                     continuation.yield(.gap)
                     while true {
                         for notification in try await connection.nextNotifications() { deliver(notification) }
@@ -55,7 +57,7 @@ public final class PostgresListener: Service {
             } catch {
                 await connection.close()
                 if Task.isCancelled { return }
-                logger.debug("postgres listener failed", metadata: ["error": "\(error)"])
+                report.failed("notifications of Postgres aren't heard now", error)
             }
             // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: backoff.next())

@@ -40,7 +40,7 @@ public final class FunctionLogs: Service {
         label: "function_dropped_log_lines_total", help: "Lines of functions' consoles that were not kept.")
 
     private let client: PostgresClient
-    private let logger: Logger
+    private let report: FailureReport
     private let waiting = Locked<[Line]>([])
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -51,7 +51,7 @@ public final class FunctionLogs: Service {
 
     public init(client: PostgresClient, logger: Logger) {
         self.client = client
-        self.logger = logger
+        report = FailureReport("function-logs", logger: logger)
         // One pending wake-up is enough.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -66,7 +66,9 @@ public final class FunctionLogs: Service {
     }
 
     public func add(_ line: Line) {
-        let isKept = waiting.withLock { lines in
+        var line = line
+        line.message = String(line.message.prefix(Self.longestMessage)).replacing("\0", with: "\u{FFFD}")
+        let isKept = waiting.withLock { [line] lines in
             guard lines.count < Self.capacity else { return false }
             lines.append(line)
             return true
@@ -106,13 +108,13 @@ public final class FunctionLogs: Service {
                 [
                     .textArray(batch.map(\.app)), .textArray(batch.map(\.function)), .textArray(batch.map(\.trigger)),
                     .textArray(batch.map(\.level)),
-                    .textArray(
-                        batch.map { String($0.message.prefix(Self.longestMessage)).replacing("\0", with: "\u{FFFD}") }),
+                    .textArray(batch.map(\.message)),
                     .int8Array(batch.map { $0.line.map { Int64($0) } }),
                 ])
+            report.succeeded("lines of functions' consoles are kept again")
         } catch {
             Self.dropped.increment(by: batch.count)
-            logger.debug("function logs were not kept", metadata: ["error": "\(error)"])
+            report.failed("lines of functions' consoles aren't kept", error)
         }
     }
 }

@@ -22,13 +22,20 @@ struct GrantCleaner: Service {
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+            let steps: [(work: String, step: () async throws -> Int)] = [
+                ("removed-grants", removeGrants), ("unused-grants", endGrants),
+                ("forgotten-questions", forgetQuestions),
+                ("grants-topic", cleanTopic),
+            ]
+            let reports = steps.map { FailureReport($0.work, logger: logger) }
             while !Task.isCancelled {
                 // One that fails, since a partition is locked, doesn't keep the others from their work.
-                for step in [removeGrants, endGrants, forgetQuestions, cleanTopic] {
+                for ((work, step), report) in zip(steps, reports) {
                     do {
                         while try await step() == Self.batch {}
+                        report.succeeded("old answers are removed again: \(work)")
                     } catch {
-                        logger.debug("old answers can't be removed now", metadata: ["error": "\(error)"])
+                        report.failed("old answers can't be removed now: \(work)", error)
                     }
                 }
                 try await Task.sleep(for: Self.interval)

@@ -14,7 +14,7 @@ struct GrantHeartbeats: Service {
     let validity: Duration
     /// Returns when the changes are handled that had been committed when it was called; `false` if they aren't handled in time.
     let catchUp: @Sendable () async throws -> Bool
-    let logger: Logger
+    private let report: FailureReport
     private let underWay = Locked(UnderWay())
     /// When the last heartbeat was sent that has reached each Kafka partition.
     private let arrived = Locked<[Int32: ContinuousClock.Instant]>([:])
@@ -54,7 +54,7 @@ struct GrantHeartbeats: Service {
         self.producer = producer
         self.interval = interval
         self.validity = validity
-        self.logger = logger
+        report = FailureReport("grant-heartbeats", logger: logger)
     }
 
     func run() async throws {
@@ -132,9 +132,10 @@ struct GrantHeartbeats: Service {
                 if case .heartbeat(let beat) = event { beat.kafkaPartition } else { nil }
             }
             try outcome.requireAll()
+            report.succeeded("heartbeats are sent again")
             return true
         } catch {
-            logger.debug("a heartbeat was not sent", metadata: ["error": "\(error)"])
+            report.failed("heartbeats can't be sent now; gateways suspend the partitions they serve", error)
             return false
         }
     }

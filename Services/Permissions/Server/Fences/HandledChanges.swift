@@ -2,6 +2,7 @@ import ChangeStream
 import DocumentModel
 import EventLoop
 import EventStream
+import Lifecycle
 import Logging
 import Postgres
 
@@ -25,14 +26,16 @@ struct HandledChanges: Sendable {
         let start = ContinuousClock.now
         var backoff = RetryBackoff(.reconnecting)
         var behind: [PartitionKey: Int64]?
+        let report = FailureReport("handled-changes", logger: logger)
         while true {
             do {
                 let left = if let behind { try await unhandled(behind) } else { try await unhandled() }
                 if left.isEmpty { return true }
                 behind = left
+                report.succeeded("handled changes can be read again")
             } catch let error as PostgresError {
                 // Nothing can be granted or revoked meanwhile either.
-                logger.debug("handled changes can't be read", metadata: ["error": "\(error)"])
+                report.failed("handled changes can't be read", error)
                 try await Task.sleep(for: backoff.next())
                 continue
             }

@@ -35,24 +35,28 @@ struct ReceiptWriter: Service {
     }
 
     private func writeAsTheyCome() async {
+        let report = FailureReport("revocation-receipts", logger: logger)
         repeat {
             var wait = Self.interval
             do {
                 try await writeReceipts()
                 if let next = try await fences.nextLapse(leaseTime: lapseTime) { wait = min(wait, next) }
+                report.succeeded("receipts of revocations are written again")
             } catch {
-                logger.debug("receipts wait", metadata: ["error": "\(error)"])
+                report.failed("the receipts of revocations can't be written now", error)
             }
             alarm.set(.now + wait)
         } while (try? await alarm.ring()) != nil
     }
 
     private func clean() async {
+        let report = FailureReport("silent-gateways", logger: logger)
         while !Task.isCancelled {
             do {
                 try await gateways.forgetSilent()
+                report.succeeded("silent gateways are forgotten again")
             } catch {
-                logger.debug("silent gateways stay in the registry", metadata: ["error": "\(error)"])
+                report.failed("silent gateways stay in the registry", error)
             }
             try? await Task.sleep(for: Self.cleaningInterval)  // cancelled: the loop's condition ends it
         }

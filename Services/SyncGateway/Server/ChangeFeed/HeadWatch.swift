@@ -22,13 +22,15 @@ struct HeadWatch: Service {
 
     private func watch() async {
         var missed = MissedHeads()
+        let report = FailureReport("head-watch", logger: logger)
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)  // cancelled: the loop's condition ends it
             do {
                 try await look(&missed)
+                report.succeeded("the heads of partitions can be read again")
             } catch {
                 // The next look finds it.
-                logger.debug("the heads of partitions can't be read", metadata: ["error": "\(error)"])
+                report.failed("the heads of partitions can't be read", error)
             }
         }
     }

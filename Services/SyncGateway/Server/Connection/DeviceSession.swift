@@ -104,6 +104,8 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         } catch let refusal as ConnectionStateMachine.Refusal {
             fail(.init(code: refusal.errorCode, message: refusal.message))
         } catch {
+            context.logger.error(
+                "a frame can't be handled", metadata: ["connection.id": "\(id)", "error": "\(error)"])
             fail(.init(code: .internalError, message: "the frame could not be handled"))
         }
     }

@@ -25,6 +25,7 @@ struct PresenceRepair: Service {
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+            let report = FailureReport("presence-repair", logger: logger)
             var nextLook = ContinuousClock.now + Self.look
             while !Task.isCancelled {
                 do {
@@ -38,8 +39,9 @@ struct PresenceRepair: Service {
                         try await repair()
                         nextLook = .now + Self.look
                     }
+                    report.succeeded("users recorded as online can be checked again")
                 } catch {
-                    logger.debug("users recorded as online can't be checked now", metadata: ["error": "\(error)"])
+                    report.failed("users recorded as online can't be checked now", error)
                 }
                 // Redis doesn't report that it has lost its data, either: a restart looks like a lost connection.
                 try await Task.sleep(for: Self.interval)

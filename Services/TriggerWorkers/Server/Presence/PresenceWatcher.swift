@@ -9,10 +9,16 @@ import Presence
 struct PresenceWatcher: Service {
     let leases: PresenceLeases
     let events: EventProducer
-    let logger: Logger
+    private let report: FailureReport
 
     private static let retry = Duration.milliseconds(250)
     private static let batch = 500
+
+    init(leases: PresenceLeases, events: EventProducer, logger: Logger) {
+        self.leases = leases
+        self.events = events
+        report = FailureReport("expired-presence", logger: logger)
+    }
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
@@ -26,14 +32,16 @@ struct PresenceWatcher: Service {
     private func takeBatch() async -> Duration {
         do {
             let (flips, next) = try await leases.claimExpired(limit: Self.batch, claimTime: .seconds(10))
+            if !flips.isEmpty {
+                try await events.send(flips.map { PresenceEvent(expired: $0) }).requireAll()
+                try await leases.confirm(flips.map(\.member))
+                TriggerMetrics.expirations.increment(by: flips.count)
+            }
+            report.succeeded("expired leases are handled again")
             // Redis counts whole milliseconds, and its clock differs from this one.
-            if flips.isEmpty { return next + .milliseconds(5) }
-            try await events.send(flips.map { PresenceEvent(expired: $0) }).requireAll()
-            try await leases.confirm(flips.map(\.member))
-            TriggerMetrics.expirations.increment(by: flips.count)
-            return .zero
+            return flips.isEmpty ? next + .milliseconds(5) : .zero
         } catch {
-            logger.debug("expired leases wait", metadata: ["error": "\(error)"])
+            report.failed("expired leases wait, so that users stay online", error)
             return Self.retry
         }
     }
