@@ -16,6 +16,7 @@ public enum StoreSQL {
             (6, "grant_rules", PackageResources._006_grant_rules_sql),
             (7, "shut_out_users", PackageResources._007_shut_out_users_sql),
             (8, "grant_uses", PackageResources._008_grant_uses_sql),
+            (9, "indices_by_time", PackageResources._009_indices_by_time_sql),
         ],
         // A function in the language SQL must be created after the functions that it calls.
         functions: [

@@ -5,8 +5,8 @@ public import Postgres
 
 /// Drops change rows that are no longer needed, one day's table at a time, and old tombstones and upload outcomes.
 ///
-/// A day stays until its changes are published and every consumer that is known in `partita.handled_events` has handled
-/// them, but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
+/// A day stays until its changes are published, every consumer that is known in `partita.handled_events` has handled
+/// them, and no paused trigger has missed one of them (`partita.trigger_missed_events`), but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
 /// consumer that was that far behind skips the dropped changes. The relay that leads the first shard runs it.
 public struct HistoryRetention: Sendable {
     /// How long changes and tombstones are kept, in days.
@@ -51,7 +51,9 @@ public struct HistoryRetention: Sendable {
             let (day, isOverdue) = try row.decode((String, Bool).self)
             if try await isNeeded(day) {
                 guard isOverdue else {
-                    logger.warning("changes are kept for a consumer that is behind", metadata: ["day": "\(day)"])
+                    logger.warning(
+                        "changes are kept for a consumer that is behind, or a paused trigger",
+                        metadata: ["day": "\(day)"])
                     continue
                 }
                 forced.increment()
@@ -60,10 +62,22 @@ public struct HistoryRetention: Sendable {
             try await drop("partita.\("changes_\(day)".postgresIdentifier)")
             dropped.append(day)
         }
-        let age = PostgresValue.int(Int64(options.tombstoneDays))
-        try await client.execute(RetentionSQL.dropTombstones, [age])
-        try await client.execute(RetentionSQL.dropOutcomes, [age])
+        try await dropRows(RetentionSQL.dropTombstones)
+        try await dropRows(RetentionSQL.dropOutcomes)
         return dropped
+    }
+
+    /// How many rows one statement drops: a short one holds up nothing, however many are due.
+    static let batch = 5000
+
+    /// Drops rows that are too old, until none is left.
+    private func dropRows(_ statement: String) async throws {
+        let parameters = [PostgresValue.int(Int64(options.tombstoneDays)), .int(Int64(Self.batch))]
+        var dropped: Int
+        repeat {
+            guard let row = try await client.query(statement, parameters).first else { return }
+            dropped = try row.decode(0)
+        } while dropped == Self.batch
     }
 
     /// Drops a day's table after detaching it: dropping an attached table would lock all changes.
@@ -81,11 +95,16 @@ public struct HistoryRetention: Sendable {
         let table = "partita.\("changes_\(day)".postgresIdentifier)"
         let unpublished = try await client.query(RetentionSQL.unpublished(table))
         if !unpublished.isEmpty { return true }
-        let consumers = try await client.query(
-            "select to_regclass('partita.handled_events') is not null"
-        ).first?.decode(0, as: Bool.self)
-        guard consumers == true else { return false }
-        return try await !client.query(RetentionSQL.unhandled(table)).isEmpty
+        // Tables of services that may not have started yet.
+        for (other, needs) in [
+            ("partita.handled_events", RetentionSQL.unhandled(table)),
+            ("partita.trigger_missed_events", RetentionSQL.missed(table)),
+        ] {
+            let exists = try await client.query("select to_regclass($1) is not null", [.text(other)])
+                .first?.decode(0, as: Bool.self)
+            if exists == true, try await !client.query(needs).isEmpty { return true }
+        }
+        return false
     }
 }
 
@@ -115,21 +134,44 @@ private enum RetentionSQL {
         """
     }
 
-    /// `$1` days.
+    /// What a paused trigger is to run for when it is resumed.
+    static func missed(_ table: String) -> String {
+        """
+        select 1 from partita.trigger_missed_events m
+        where exists (
+            select from \(table) c where c.app = m.app and c.partition = m.partition and c.epoch = m.epoch and c.revision = m.revision)
+        limit 1
+        """
+    }
+
+    /// The rows of a table that were written before a time, the oldest first. `$1` days, `$2` rows.
+    private static func due(_ table: String, by time: String) -> String {
+        """
+        ctid = any(array(
+            select ctid from \(table) where \(time) < now() - $1::bigint * interval '1 day' order by \(time) limit $2))
+        """
+    }
+
+    /// `$1` days, `$2` rows. Returns the number of dropped rows.
     static let dropOutcomes = """
-        delete from partita.upload_outcomes where created_at < now() - $1::bigint * interval '1 day'
+        with dropped as (
+            delete from partita.upload_outcomes where \(due("partita.upload_outcomes", by: "created_at")) returning 1
+        )
+        select count(*) from dropped
         """
 
-    /// `$1` days. Records the revision up to which a partition's tombstones were dropped.
+    /// `$1` days, `$2` rows. Records the revision up to which a partition's tombstones were dropped, and returns their number.
     static let dropTombstones = """
         with dropped as (
-            delete from partita.tombstones where deleted_at < now() - $1::bigint * interval '1 day'
+            delete from partita.tombstones where \(due("partita.tombstones", by: "deleted_at"))
             returning app, partition, epoch, revision
+        ), recorded as (
+            insert into partita.tombstone_horizons as h (app, partition, epoch, revision)
+            select distinct on (app, partition) app, partition, epoch, revision from dropped
+            order by app, partition, epoch desc, revision desc
+            on conflict (app, partition) do update set epoch = excluded.epoch, revision = excluded.revision
+            where (h.epoch, h.revision) < (excluded.epoch, excluded.revision)
         )
-        insert into partita.tombstone_horizons as h (app, partition, epoch, revision)
-        select distinct on (app, partition) app, partition, epoch, revision from dropped
-        order by app, partition, epoch desc, revision desc
-        on conflict (app, partition) do update set epoch = excluded.epoch, revision = excluded.revision
-        where (h.epoch, h.revision) < (excluded.epoch, excluded.revision)
+        select count(*) from dropped
         """
 }

@@ -13,5 +13,6 @@ extension AccountStore {
             (6, "push-registrations", PackageResources._006_push_registrations_sql),
             (7, "administration", PackageResources._007_administration_sql),
             (8, "redirect-links", PackageResources._008_redirect_links_sql),
+            (9, "session-ends", PackageResources._009_session_ends_sql),
         ])
 }

@@ -49,12 +49,13 @@ struct SessionEnds: Sendable {
     func tell(
         _ ended: [EndedRow], _ kind: AuthEvent.Kind, of user: User, in tables: AccountTables
     ) async throws {
-        for session in ended {
-            var event = accounts.event(
-                kind, user, providers: kind == .signedOut ? [session.provider] : [], session: session.id,
-                device: session.device)
-            event.accessUntil = session.accessUntil
-            try await tables.append(event)
-        }
+        try await tables.append(
+            ended.map { session in
+                var event = accounts.event(
+                    kind, user, providers: kind == .signedOut ? [session.provider] : [], session: session.id,
+                    device: session.device)
+                event.accessUntil = session.accessUntil
+                return event
+            })
     }
 }

@@ -69,6 +69,6 @@ extension AccountTables {
 
     /// Deletes records that are older than a time and were published.
     func deleteAudit(before time: Int64) async throws {
-        try await sql.execute(#"DELETE FROM partita.auth_audit WHERE "time" < $1 AND is_published"#, [.int(time)])
+        try await delete("partita.auth_audit", by: #""time""#, "< $1 AND is_published", time)
     }
 }

@@ -4,14 +4,23 @@ import Postgres
 
 extension AccountTables {
     /// Writes an event, which is published after the transaction has committed, or never.
-    func append(_ event: AuthEvent) async throws {
+    func append(_ event: AuthEvent) async throws { try await append([event]) }
+
+    /// Adds events, in their order, by one statement: a user may have very many sessions, which all end at once.
+    func append(_ events: [AuthEvent]) async throws {
+        if events.isEmpty { return }
         try await sql.execute(
             """
-            INSERT INTO partita.auth_outbox (id, app, kind, user_id, event, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO partita.auth_outbox (id, app, kind, user_id, event, created_at)
+            SELECT e.id, e.app, e.kind, e.user_id, e.event::json, e.time
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
+                e(id, app, kind, user_id, event, time, place)
+            ORDER BY e.place
             """,
             [
-                .text(event.id), .text(event.app), .text(event.kind.rawValue), .text(event.userID),
-                .json(ExtendedJSON.print(.document(event.encoded()))), .int(event.time),
+                .textArray(events.map(\.id)), .textArray(events.map(\.app)), .textArray(events.map(\.kind.rawValue)),
+                .textArray(events.map(\.userID)),
+                .textArray(events.map { ExtendedJSON.print(.document($0.encoded())) }), .int8Array(events.map(\.time)),
             ])
     }
 
@@ -44,7 +53,7 @@ extension AccountTables {
     }
 
     func deletePublished(before time: Int64) async throws {
-        try await sql.execute("DELETE FROM partita.auth_outbox WHERE published_at < $1", [.int(time)])
+        try await delete("partita.auth_outbox", by: "published_at", "< $1", time)
     }
 
     /// When the oldest event that isn't published was written, in milliseconds since 1970; `nil` when all are.

@@ -18,14 +18,26 @@ struct TriggerRetention: Service {
     /// Longer than a change is kept (`HistoryRetention`): after that an event can't be delivered again.
     private static let events = Duration.seconds(31 * 86_400)
 
+    private var steps: [(work: String, step: @Sendable () async throws -> Void)] {
+        [
+            ("function-log-age", forgetOldLogs), ("function-log-count", forgetLogsBeyondLimit),
+            ("missed-events", forgetMissed), ("trigger-journals", forgetJournals), ("handled-triggers", forgetHandled),
+        ]
+    }
+
     func run() async throws {
+        let reports = steps.map { FailureReport($0.work, logger: logger) }
         // Ends by cancellation only.
         try? await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                do {
-                    try await sweep()
-                } catch {
-                    logger.warning("old rows weren't deleted", metadata: ["error": "\(error)"])
+                // One that fails doesn't keep the others from their work.
+                for ((work, step), report) in zip(steps, reports) {
+                    do {
+                        try await step()
+                        report.succeeded("old rows are deleted again: \(work)")
+                    } catch {
+                        report.failed("old rows can't be deleted now: \(work)", error)
+                    }
                 }
                 try await Task.sleep(for: Self.interval)
             }
@@ -34,8 +46,15 @@ struct TriggerRetention: Service {
 
     /// Deletes rows that are too old or too many.
     func sweep() async throws {
+        for (_, step) in steps { try await step() }
+    }
+
+    private func forgetOldLogs() async throws {
         try await client.execute(
             "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.logs)])
+    }
+
+    private func forgetLogsBeyondLimit() async throws {
         try await client.execute(
             """
             delete from partita.function_logs l
@@ -43,10 +62,16 @@ struct TriggerRetention: Service {
                 select at from partita.function_logs m where m.app = a.app order by at desc offset $1 limit 1) beyond
             where l.app = a.app and l.at <= beyond.at
             """, [.int(Int64(linesOfApp))])
-        // The changes that they name are gone.
+    }
+
+    /// The changes that they name are gone.
+    private func forgetMissed() async throws {
         try await client.execute(
             "delete from partita.trigger_missed_events where missed_at < now() - interval '31 days'")
-        // Of runs that have ended and that nobody can replay, such as one whose dead letter was replayed and is handled.
+    }
+
+    /// Those of runs that have ended and that nobody can replay, such as one whose dead letter was replayed and is handled.
+    private func forgetJournals() async throws {
         try await client.execute(
             """
             delete from partita.trigger_journal j using partita.handled_event_ids h
@@ -54,6 +79,9 @@ struct TriggerRetention: Service {
                 select from partita.trigger_failures f
                 where f.app = j.app and f.trigger = j.trigger and f.event_id = j.event and f.replayed_at is null)
             """, [.text(HandledEvents.triggerRuns.consumer)])
+    }
+
+    private func forgetHandled() async throws {
         try await HandledEvents.triggerRuns.forgetIDs(olderThan: Self.events, on: client)
     }
 }
