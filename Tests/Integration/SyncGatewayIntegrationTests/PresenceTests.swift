@@ -1,5 +1,7 @@
 import AppRegistry
 import DocumentModel
+import EventStream
+import Kafka
 import Logging
 import Presence
 import Redis
@@ -57,6 +59,11 @@ import Testing
         try await fixture.grant(.none, to: dan, in: closed)
         let lapsed = try await fixture.share([bob])
         try await fixture.grant(.read, to: dan, in: lapsed, lifetime: .zero)
+        // One that Bob's grant has ended for, since he didn't use it.
+        let ended = try await fixture.share([dan, bob])
+        try await fixture.postgres.execute(
+            "update partita.grants set expires_at = now() - interval '2 hours' where partition = $1 and user_id = $2",
+            [.text(ended.text), .text(bob)])
         let open = try await fixture.share([cid])
         try await fixture.grant(.read, to: "*", in: open)
         try await fixture.grant(.none, to: dan, in: open)
@@ -128,6 +135,41 @@ import Testing
                     try await leases.absent(members).count == members.count
                 }
             }
+            group.cancelAll()
+        }
+    }
+
+    @Test func `connected devices keep their leases while Kafka hangs`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let redis = RedisClient(
+            configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL),
+            on: GatewayFixture.loops)
+        let lease = Duration.seconds(1)
+        let leases = PresenceLeases(redis: redis, ttl: lease, prefix: "\(ObjectId().hexString):")
+        let logger = Logger(label: "presence")
+        // Nothing answers there.
+        let producer = EventProducer(
+            KafkaProducer(
+                configuration: KafkaConfiguration(
+                    bootstrapServers: "127.0.0.1:1", properties: ["message.timeout.ms": "5000"]),
+                loop: GatewayFixture.loops.next()),
+            pool: "hanging")
+        let keeper = PresenceKeeper(
+            leases: leases,
+            rights: WatchRights(
+                client: fixture.postgres,
+                apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)),
+            producer: producer, interval: lease / 3, clock: .system, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await redis.run() }
+            group.addTask { try await keeper.run() }
+            let member = PresenceMember(app: "hang", user: "ann", device: "phone")
+            keeper.join(member)
+            try await eventually("she has a lease", within: .seconds(10)) {
+                try await leases.absent([member]).isEmpty
+            }
+            try await Task.sleep(for: lease * 3)  // leases that nobody renews have ended by then
+            #expect(try await leases.claimExpired(limit: 10, claimTime: .seconds(1)).flips.isEmpty)
             group.cancelAll()
         }
     }

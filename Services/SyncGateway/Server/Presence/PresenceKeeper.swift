@@ -65,6 +65,8 @@ final class PresenceKeeper: Service {
     }
 
     private let leases: PresenceLeases
+    private let flips: FlipPublisher
+    private let renewal: FailureReport
     private let rights: WatchRights
     private let producer: EventProducer
     private let interval: Duration
@@ -87,6 +89,8 @@ final class PresenceKeeper: Service {
         logger: Logger
     ) {
         self.leases = leases
+        flips = FlipPublisher(leases: leases, producer: producer, logger: logger)
+        renewal = FailureReport("presence-leases", logger: logger)
         self.rights = rights
         self.producer = producer
         self.interval = interval
@@ -231,11 +235,13 @@ final class PresenceKeeper: Service {
             await withTaskGroup { group in
                 group.addTask { await self.renewAll() }
                 group.addTask { await self.leaseFresh() }
+                group.addTask { await self.flips.run() }
                 group.addTask { try? await self.background.run() }  // never throws
             }
         } onGracefulShutdown: {
             self.state.withLock { $0.isStopping = true }
             self.wake.finish()
+            self.flips.finish()
         }
     }
 
@@ -277,13 +283,11 @@ final class PresenceKeeper: Service {
     private func renew(_ members: [PresenceMember]) async {
         guard !members.isEmpty else { return }
         do {
-            let flips = try await leases.refresh(members)
-            if flips.isEmpty { return }
-            try await producer.send(flips.map { PresenceEvent($0) }).requireAll()
-            try await leases.told(flips.map(\.member))
+            flips.publish(try await leases.refresh(members))
+            renewal.succeeded("leases are renewed again")
         } catch {
-            // The next round tries again, and tells what wasn't told.
-            logger.warning("leases were not renewed", metadata: ["count": "\(members.count)", "error": "\(error)"])
+            // The next round tries again.
+            renewal.failed("leases were not renewed", error, metadata: ["count": "\(members.count)"])
         }
     }
 

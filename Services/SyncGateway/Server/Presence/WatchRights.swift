@@ -36,7 +36,8 @@ struct WatchRights: Sendable {
     }
 
     /// The watcher's grant has to be valid now; that of the watched user may have expired, since it is renewed only while a device
-    /// of that user is connected, and going offline has to be reported, too.
+    /// of that user is connected, and going offline has to be reported, too. It doesn't count for longer: one that has ended, since nobody used it,
+    /// isn't revoked any more.
     private static let sharing = """
         select k.place from unnest($1::text[], $2::text[], $3::text[]) with ordinality k(app, watcher, user_id, place)
         where exists (
@@ -45,6 +46,7 @@ struct WatchRights: Sendable {
                 and (
                     select u.access <> 'none' from partita.grants u
                     where u.app = w.app and u.partition = w.partition and u.user_id in (k.user_id, '*')
+                        and coalesce(u.expires_at > now() - interval '1 hour', true)
                     order by u.user_id = '*' limit 1))
         """
 }
