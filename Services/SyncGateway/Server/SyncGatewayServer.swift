@@ -83,7 +83,8 @@ public enum SyncGatewayServer {
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             uploads: UploadPath(committer: committer, logger: logger),
             downloads: DownloadPath(
-                store: engines.store, grants: grants, lease: lease, epoch: engines.epoch,
+                store: engines.store, connections: engines.connections, grants: grants, lease: lease,
+                epoch: engines.epoch,
                 window: context.configuration[window], clock: engines.clock, logger: logger),
             schemas: schemas, clock: engines.clock, loops: context.loops.loops.count, logger: logger)
         let relay = OutboxRelay(

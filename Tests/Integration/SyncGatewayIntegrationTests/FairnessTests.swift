@@ -1,4 +1,6 @@
+import AppDefinition
 import DocumentModel
+import DocumentStore
 import Foundation
 import SyncEngine
 import SyncProtocol
@@ -62,6 +64,61 @@ import Testing
         }
         #expect(wait < Self.bound)
         for device in devices { device.close() }
+        fixture.stop()
+    }
+
+    @Test func `partitions whose documents can't be read now leave connections for other apps`() async throws {
+        let fixture = try await GatewayFixture(settings: ["postgres.connections": "4"])
+        let app = "busy"
+        var files = try AppFiles(folder: GatewayFixture.folder)
+        files.texts["realm_config.json"] = files["realm_config.json"]?.replacingOccurrences(
+            of: "\"rchat\"", with: "\"\(app)\"")
+        try await fixture.deploy(files)
+        fixture.store.define(AppStorage(try AppDefinition(files: files)))
+        let eve = ObjectId().hexString
+        let device = try await eventually("the app is known", within: .seconds(30)) { () -> Device? in
+            do { return try await fixture.device(eve, app: app) } catch is Device.Unexpected { return nil }
+        }
+        // One of another app, that is about to be opened.
+        let user = ObjectId().hexString, partition = fixture.partition()
+        try await fixture.grant(.write, to: user, in: partition)
+        let other = try await fixture.device(user)
+        var devices = [device], partitions: [Partition] = []
+        for _ in 0..<20 {
+            let partition = fixture.partition()
+            try await fixture.grant(.read, to: eve, in: partition, app: app)
+            _ = try await fixture.store.collection("ChatMessage", database: "RChat", app: app)
+                .insertOne([
+                    "_id": .string(partition.text), "partition": .string(String(partition.text.dropFirst(2))),
+                    "author": "eve", "text": "hello", "timestamp": .date(0),
+                ])
+            partitions.append(partition)
+            devices.append(try await fixture.device(eve, app: app))
+        }
+        let table = try #require(
+            try await fixture.postgres.query(
+                "select relation::text from partita.collections where app = $1 and name = 'ChatMessage'", [.text(app)]
+            ).first
+        ).decode(0, as: String.self)
+        try await fixture.postgres.withTransaction { transaction in
+            try await transaction.execute("lock table \(table) in access exclusive mode")
+            for (device, partition) in zip(devices, partitions) {
+                try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+            }
+            try await eventually("documents are waited for", within: .seconds(30)) {
+                let row = try await fixture.postgres.query(
+                    "select count(*) from pg_locks where not granted and relation = $1::regclass", [.text(table)])
+                return try row.first?.decode(0, as: Int.self) ?? 0 > 0
+            }
+            _ = try await other.open(partition)
+            try await other.upload(1, insert: "a-\(partition.text)", into: partition)
+            guard case .ack = try await other.answer() else { throw Device.Unexpected(what: "no ack") }
+        }
+        // Those that waited are served.
+        for (device, _) in zip(devices, partitions) {
+            guard case .subscribed = try await device.next() else { throw Device.Unexpected(what: "not opened") }
+        }
+        for device in devices + [other] { device.close() }
         fixture.stop()
     }
 

@@ -136,7 +136,8 @@ final class GatewayFixture: Sendable {
         }
     }
 
-    private static var folder: String {
+    /// The folder of the app.
+    static var folder: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../Deploy/apps/rchat")
             .standardized.path
     }

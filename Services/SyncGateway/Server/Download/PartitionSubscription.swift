@@ -298,12 +298,23 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
         guard !isEnded, let identity = session.identity else { return session.readEnded() }
         run { [self, path, partition] in
             defer { session.readEnded() }
-            let read = try await path.store.catchUp(
-                app: identity.app, partition: partition, from: point.revision, deletionsAfter: point.horizon,
-                user: identity.user, device: identity.device, counts: counts)
+            guard let read = try await documents(of: identity, after: point, counts: counts) else { return }
             path.epoch.saw(read.epoch)
             chunkRead(read)
         }
+    }
+
+    /// A chunk, read in the user's turn; `nil` if the partition was closed while it waited for that.
+    private func documents(
+        of identity: ConnectionIdentity, after point: ResumePoint, counts: Bool
+    ) async throws -> CatchUp? {
+        let app = ExactText(identity.app), user = ExactText(identity.user)
+        try await path.reads.enter(app, member: user, isCounted: false)
+        defer { path.reads.leave(app, member: user) }
+        guard !isEnded else { return nil }
+        return try await path.store.catchUp(
+            app: identity.app, partition: partition, from: point.revision, deletionsAfter: point.horizon,
+            user: identity.user, device: identity.device, counts: counts)
     }
 
     private func send(_ chunk: CatchUpChunk<FeedPayload>, _ progress: CatchUpProgress, _ resume: ResumeToken?) {
