@@ -96,7 +96,7 @@ public struct AWSSignature: Sendable {
             separator: "\n")
         var key = SHA256.hmac(Array("AWS4\(secretKey)".utf8), Array(instant.day.utf8))
         for part in [region, service, "aws4_request"] { key = SHA256.hmac(key, Array(part.utf8)) }
-        return SHA256.hexText(SHA256.hmac(key, Array(text.utf8)))
+        return Hex.text(SHA256.hmac(key, Array(text.utf8)))
     }
 
     private static func canonical(_ query: [(String, String)]) -> String {

@@ -1,4 +1,5 @@
 import Ccrypto
+import Texts
 
 /// SHA-256 and its HMAC (FIPS 180-4, RFC 2104), by OpenSSL.
 public enum SHA256 {
@@ -10,7 +11,7 @@ public enum SHA256 {
     }
 
     /// The hash as 64 hexadecimal digits in lower case.
-    public static func hex(_ bytes: [UInt8]) -> String { hexText(digest(bytes)) }
+    public static func hex(_ bytes: [UInt8]) -> String { Hex.text(digest(bytes)) }
 
     static func hmac(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
@@ -18,10 +19,5 @@ public enum SHA256 {
             HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, buffer.baseAddress, &count)
             return Array(buffer)
         }
-    }
-
-    static func hexText(_ digest: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

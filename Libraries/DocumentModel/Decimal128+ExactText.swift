@@ -1,10 +1,12 @@
+import Texts
+
 extension Decimal128 {
     /// The text form, followed by the bits in hexadecimal if the text alone means other bits:
     /// `NaN:7c000000000000000000000000000012`.
     var exactText: String {
         let text = description
         if Decimal128(text) == self { return text }
-        return "\(text):\(Self.hex(high))\(Self.hex(low))"
+        return "\(text):\(Hex.text(high))\(Hex.text(low))"
     }
 
     /// Parses an ``exactText`` that contains bits.
@@ -17,10 +19,5 @@ extension Decimal128 {
         else { return nil }
         self.init(high: high, low: low)
         guard exactText == text else { return nil }
-    }
-
-    private static func hex(_ word: UInt64) -> String {
-        let digits = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 extension Value {
     /// The unique text form of a value that may be an `_id` or a partition value: a type letter, a colon, the value. `s:` string,
     /// `o:` ObjectId (hex), `u:` UUID, `l:` integer. Two values are the same key exactly if their texts are equal (as for a 32-bit
@@ -13,7 +15,8 @@ extension Value {
         }
     }
 
-    /// The value with this text; `nil` if the text isn't a key text. Integers become 64-bit ones.
+    /// The value with this text; `nil` if the text isn't a key text, such as `l:+5`, or an ObjectId with capital letters: each key has one
+    /// text. Integers become 64-bit ones.
     public init?(keyText: some StringProtocol) {
         // Compared by bytes: a combining mark after the colon would form one character with it.
         let bytes = keyText.utf8
@@ -26,6 +29,8 @@ extension Value {
         case UInt8(ascii: "u"): guard let uuid = Binary(uuidString: rest) else { return nil }; self = .binary(uuid)
         default: return nil
         }
+        // The others aren't strings, whose text can't be another one.
+        if letter != UInt8(ascii: "s"), self.keyText?.utf8.elementsEqual(bytes) != true { return nil }
     }
 }
 
@@ -60,20 +65,16 @@ extension Binary {
         var text = ""
         for (index, byte) in bytes.enumerated() {
             if index == 4 || index == 6 || index == 8 || index == 10 { text += "-" }
-            text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            text += Hex.text(CollectionOfOne(byte))
         }
         return text
     }
 
+    /// Parses the text form of a UUID (RFC 9562, section 4), in upper or lower case.
     public init?(uuidString: String) {
-        let digits = Array(uuidString.utf8).filter { $0 != UInt8(ascii: "-") }
-        guard uuidString.utf8.count == 36, digits.count == 32 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 32, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
+        let groups = uuidString.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard groups.map(\.count) == [8, 4, 4, 4, 12], let bytes = Hex.bytes(groups.joined().map { $0 }) else {
+            return nil
         }
         self.init(bytes, subtype: 4)
     }

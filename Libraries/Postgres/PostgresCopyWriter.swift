@@ -1,3 +1,5 @@
+import Texts
+
 /// Writes rows into a table, in COPY's text form.
 public struct PostgresCopyWriter {
     private let connection: PostgresConnection
@@ -55,16 +57,7 @@ enum CopyText {
         }
     }
 
-    private static func hex(_ bytes: [UInt8]) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        var text = Array("\\x".utf8)
-        text.reserveCapacity(2 + bytes.count * 2)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return text
-    }
+    private static func hex(_ bytes: [UInt8]) -> [UInt8] { Array("\\x".utf8) + Hex.text(bytes).utf8 }
 
     private static func quoted(_ element: [UInt8]) -> [UInt8] {
         var text = [UInt8(ascii: "\"")]

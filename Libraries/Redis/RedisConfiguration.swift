@@ -1,4 +1,5 @@
 import TLS
+import Texts
 
 /// The address of Redis, and the limits of a client.
 public struct RedisConfiguration: Sendable {
@@ -106,10 +107,10 @@ public struct RedisConfiguration: Sendable {
                 bytes.append(byte)
                 continue
             }
-            guard let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+            guard let code = Hex.bytes(rest.prefix(2)), !code.isEmpty else {
                 throw RedisError(.invalidConfiguration, "the Redis URL has a % that escapes nothing")
             }
-            bytes.append(code)
+            bytes += code
             rest = rest.dropFirst(2)
         }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,4 +1,5 @@
 import Ccrypto
+import Texts
 
 /// A reply of the server.
 public enum RedisValue: Sendable, Hashable {
@@ -149,6 +150,6 @@ public struct RedisScript: Sendable {
         let text = Array(source.utf8)
         var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))
         SHA1(text, text.count, &digest)
-        self.digest = digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        self.digest = Hex.text(digest)
     }
 }

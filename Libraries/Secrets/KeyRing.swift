@@ -1,4 +1,5 @@
 import Foundation
+import Texts
 
 /// The keys with which stored secrets are encrypted: the first one encrypts, and all of them decrypt.
 ///
@@ -13,10 +14,7 @@ public struct KeyRing: Sendable {
         let formerBytes: [UInt8]
 
         init(_ secret: String) {
-            id = SecretBox.digest("partita.key-id/" + secret).prefix(4).map {
-                ($0 < 16 ? "0" : "") + String($0, radix: 16)
-            }
-            .joined()
+            id = Hex.text(SecretBox.digest("partita.key-id/" + secret).prefix(4))
             bytes = SecretBox.digest("partita.secrets/" + secret)
             formerBytes = SecretBox.digest("partita.auth.signing-keys/" + secret)
         }

@@ -7,7 +7,7 @@ public enum PercentEncoding {
             if byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte) || kept.utf8.contains(byte) {
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+                result += "%" + Hex.text(CollectionOfOne(byte)).uppercased()
             }
         }
     }

@@ -1,3 +1,5 @@
+import Texts
+
 /// Values as Extended JSON.
 extension ByteWriter {
     mutating func append(_ document: Document, mode: ExtendedJSON.Mode) {

@@ -1,3 +1,5 @@
+import Texts
+
 /// Strings and numbers.
 extension JSONParser {
     /// Reads the string whose opening quote is at the position.

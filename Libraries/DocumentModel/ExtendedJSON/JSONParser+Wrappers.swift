@@ -1,3 +1,5 @@
+import Texts
+
 /// Fast reading of the common type wrappers in their usual form, without building a document. For any other form the result is
 /// `nil`; then the caller reads the object as a document, and `TypeWrapper` interprets it.
 extension JSONParser {

@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import Texts
 
 /// The keys that `partita.index_key` makes, computed in Swift.
 enum IndexKey {
@@ -65,15 +66,7 @@ enum IndexKey {
         else { return [] }
         return detail[start.upperBound..<end.lowerBound].components(separatedBy: ", ").map { text in
             guard text.hasPrefix("\\x") else { return .null }
-            let digits = Array(text.dropFirst(2).utf8)
-            var bytes: [UInt8] = []
-            for place in stride(from: 0, to: digits.count - 1, by: 2) {
-                guard let byte = UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) else {
-                    return .null
-                }
-                bytes.append(byte)
-            }
-            return value(of: bytes)
+            return Hex.bytes(text.utf8.dropFirst(2)).map { value(of: $0) } ?? .null
         }
     }
 

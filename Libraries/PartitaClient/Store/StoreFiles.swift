@@ -1,4 +1,5 @@
 import Foundation
+import Texts
 
 /// Makes file names from external ids.
 enum FileName {
@@ -11,7 +12,7 @@ enum FileName {
             {
                 name.unicodeScalars.append(scalar)
             } else {
-                name += "=" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+                name += "=" + Hex.text(CollectionOfOne(byte))
             }
         }
         return name

@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import Texts
 
 /// The conversions of `$convert` and `$toUUID` between strings or numbers and binaries.
 struct BinaryConversion {
@@ -96,7 +97,7 @@ struct BinaryConversion {
     private func bytes(of text: String) -> [UInt8]? {
         switch format {
         case "utf8": return Array(text.utf8)
-        case "hex": return Self.bytes(ofHex: text)
+        case "hex": return Hex.bytes(text.utf8)
         case "uuid": return subtype == 4 ? Binary(uuidString: text)?.bytes : nil
         case "base64": return Self.bytes(ofBase64: text)
         case "base64url":
@@ -106,19 +107,6 @@ struct BinaryConversion {
         }
     }
 
-    private static func bytes(ofHex text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16),
-                digits[place] != UInt8(ascii: "+")
-            else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
-    }
-
     private static func bytes(ofBase64 text: String) -> [UInt8]? { Data(base64Encoded: text).map { Array($0) } }
 
     /// A binary as text; without a format, a UUID in its usual form and all others in base 64.
@@ -126,8 +114,7 @@ struct BinaryConversion {
         let isUUID = binary.subtype == 4 && binary.bytes.count == 16
         switch try name(format) ?? "auto" {
         case "hex":
-            return binary.bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
-                .joined()
+            return Hex.text(binary.bytes).uppercased()
         case "utf8":
             guard let text = String(validating: binary.bytes, as: UTF8.self) else {
                 throw failed("BinData is not valid UTF-8")

@@ -35,8 +35,7 @@ public struct Holdings: Hashable, Sendable {
 
     /// The text on the wire: the count in decimal, a slash, and the sum as 16 lower-case hexadecimal digits.
     public var text: String {
-        let digits = String(sum, radix: 16)
-        return "\(count)/" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        "\(count)/" + Hex.text(sum)
     }
 
     /// Parses a text.

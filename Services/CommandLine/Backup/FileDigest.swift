@@ -1,5 +1,6 @@
 import Ccrypto
 import Foundation
+import Texts
 
 /// The SHA-256 of a file, computed in pieces with OpenSSL, since a dump may be larger than the memory.
 enum FileDigest {
@@ -19,7 +20,7 @@ enum FileDigest {
         guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else {
             throw ToolError("the SHA-256 of \(file) can't be made")
         }
-        return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Hex.text(digest)
     }
 
     private static func read(_ handle: FileHandle, _ file: String) throws -> Data? {

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Foundation
 import ServiceBootstrap
+import Texts
 
 /// The key with which the secrets of a system on one machine are encrypted: created at the first start, and stored in the data
 /// directory.
@@ -22,10 +23,7 @@ enum EncryptionKey {
         }
         if configuration.values["auth.keySecret"] == nil { try await requireNothingEncrypted(places, configuration) }
         var random = SystemRandomNumberGenerator()
-        let key = (0..<4).map { _ in
-            let digits = String(random.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        let key = (0..<4).map { _ in Hex.text(random.next()) }.joined()
         let file = open(places.keyFile, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         guard file >= 0 else { throw ToolError("can't create \(places.keyFile): \(String(cString: strerror(errno)))") }
         let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)

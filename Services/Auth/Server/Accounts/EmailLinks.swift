@@ -2,6 +2,7 @@ import AppRegistry
 import DocumentModel
 import HTTPClient
 import Logging
+import Texts
 
 /// The secret that a mail carries, and the link with it.
 struct EmailLink: Sendable {
@@ -24,7 +25,7 @@ struct EmailLinks: Sendable {
     ///
     /// - Parameter page: the app's page that the link opens; empty where a function sends the secret by itself.
     func make(_ kind: EmailTokenKind, page: String, email: String, app: DeployedApp) async throws -> EmailLink {
-        let token = hexadecimal(Sodium.randomBytes(32))
+        let token = Hex.text(Sodium.randomBytes(32))
         let tokenId = ObjectId().hexString
         let expiresAt = accounts.clock.now() + lifetime * 1000
         try await accounts.store.transaction { tables in

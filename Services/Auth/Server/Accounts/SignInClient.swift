@@ -1,4 +1,5 @@
 import DocumentModel
+import Texts
 
 /// The device that signs in, as it describes itself (`options.device`), and where it is.
 struct SignInClient: Sendable {
@@ -20,7 +21,7 @@ struct SignInClient: Sendable {
             device = id.hexString
             isNewDevice = false
         } else {
-            device = hexadecimal(Sodium.randomBytes(12))
+            device = Hex.text(Sodium.randomBytes(12))
             isNewDevice = true
         }
     }

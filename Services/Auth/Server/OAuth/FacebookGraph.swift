@@ -1,6 +1,7 @@
 import AppDefinition
 import DocumentModel
 import HTTPClient
+import Texts
 
 /// Checks access tokens of Facebook with its Graph API, which has no ID tokens for them.
 struct FacebookGraph: Sendable {
@@ -28,7 +29,7 @@ struct FacebookGraph: Sendable {
             "me",
             [
                 ("fields", names.joined(separator: ",")), ("access_token", token),
-                ("appsecret_proof", hexadecimal(HashFunctions.hmacSHA256(token, key: secret))),
+                ("appsecret_proof", Hex.text(HashFunctions.hmacSHA256(token, key: secret))),
             ])
         guard let shown = Self.text(user["id"]), shown.hasSameBytes(as: id) else {
             throw AuthError(.authError, "the token is refused: it isn't its user's")

@@ -4,6 +4,7 @@ import AppRegistry
 import DocumentModel
 import Logging
 import ServiceEngines
+import Texts
 
 /// Signing in by redirects, or linking an identity to a user who is signed in: to the identity provider's page, back to auth with a code,
 /// and on to the app's page with the tokens (OpenID Connect Core §3.1, PKCE of RFC 7636).
@@ -32,7 +33,7 @@ struct RedirectSignIn: Sendable {
 
         /// - Parameter state: a sign-in's, since a browser may have several under way.
         static func name(_ state: String) -> String {
-            "partita-" + hexadecimal(Array(Sodium.digest(state).prefix(8)))
+            "partita-" + Hex.text(Sodium.digest(state).prefix(8))
         }
     }
 
@@ -59,11 +60,11 @@ struct RedirectSignIn: Sendable {
             throw AuthError(.invalidParameter, "state has more than 1,024 bytes")
         }
         try await budget.spend(.redirect, app: app.id, address: origin.address)
-        let state = hexadecimal(Sodium.randomBytes(32))
-        let cookie = Cookie(name: Cookie.name(state), value: hexadecimal(Sodium.randomBytes(32)))
+        let state = Hex.text(Sodium.randomBytes(32))
+        let cookie = Cookie(name: Cookie.name(state), value: Hex.text(Sodium.randomBytes(32)))
         let begun = RedirectRow(
             app: app.id, provider: provider.name, browserHash: Sodium.digest(cookie.value),
-            nonce: hexadecimal(Sodium.randomBytes(16)), verifier: hexadecimal(Sodium.randomBytes(32)),
+            nonce: Hex.text(Sodium.randomBytes(16)), verifier: Hex.text(Sodium.randomBytes(32)),
             callback: callback, redirect: redirect, clientState: clientState, device: device,
             expiresAt: accounts.clock.now() + Self.lifetime * 1000,
             linking: linking.map { RedirectRow.Linking(user: $0.user, session: $0.session) })

@@ -50,10 +50,3 @@ enum Sodium {
         left.count == right.count && ready && sodium_memcmp(left, right, left.count) == 0
     }
 }
-
-/// Lower-case hexadecimal digits.
-func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.reduce(into: "") { text, byte in
-        text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-}

@@ -1,5 +1,6 @@
 import DocumentModel
 import Postgres
+import Texts
 
 /// A session that hasn't ended, as its user sees it.
 struct SessionListing: Sendable {
@@ -31,7 +32,7 @@ struct SessionListing: Sendable {
 }
 
 /// Tells one device from another. The id itself is known to the device alone: it is what a sign-in proves with that it comes from there.
-func deviceName(of id: String) -> String { hexadecimal(Array(Sodium.digest(id).prefix(6))) }
+func deviceName(of id: String) -> String { Hex.text(Sodium.digest(id).prefix(6)) }
 
 extension AccountTables {
     /// The sessions of a user that haven't ended, the one that was used last first.

@@ -1,6 +1,7 @@
 import EventLoop
 import Redis
 import ServiceEngines
+import Texts
 
 /// Slows down guessing: attempts are counted, and each one beyond a free number makes the next wait twice as long. A success is not
 /// counted in the end.
@@ -108,7 +109,7 @@ struct AttemptThrottle: Sendable {
         ]
     }
 
-    private static func digest(_ text: String) -> String { hexadecimal(Array(Sodium.digest(text).prefix(16))) }
+    private static func digest(_ text: String) -> String { Hex.text(Sodium.digest(text).prefix(16)) }
 
     private static let script = CountScript(redis: RedisScript(PackageResources.attempt_lua)) {
         counts, keys, arguments in

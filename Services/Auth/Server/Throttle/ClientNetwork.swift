@@ -1,4 +1,5 @@
 import Glibc
+import Texts
 
 /// Where a call comes from, as it is counted: an IPv4 address, or the /64 of an IPv6 address, of which one machine has all.
 struct ClientNetwork: Hashable, Sendable {
@@ -21,5 +22,5 @@ struct ClientNetwork: Hashable, Sendable {
     }
 
     /// For keys of Redis.
-    var text: String { hexadecimal(bytes) }
+    var text: String { Hex.text(bytes) }
 }
