@@ -9,6 +9,8 @@ public actor HTTPClient: LoopActor {
     /// The loop of the sockets.
     public nonisolated let loop: EventLoop
     private nonisolated let configuration: Configuration
+    /// How many requests may be under way at a time.
+    public nonisolated var maximumRequests: Int { configuration.maximumRequests }
     private var multi: CurlMulti?
     private var isShutDown = false
 

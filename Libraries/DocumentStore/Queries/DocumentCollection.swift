@@ -177,7 +177,7 @@ extension DocumentStoreError {
             self.init(duplicate: error, in: table)
         } else if error.sqlstate == "PT115" {
             self.init(.notSupported, error.message, mongoCode: 115, path: error.column, underlying: error)
-        } else if error.isDataException {
+        } else if error.isDataException || error.failureClass == .refused {
             let reason = error.sqlstate.map { "SQLSTATE \($0)" } ?? error.message
             self.init(
                 .badValue, "a value of the request can't be stored or computed with: \(reason)", mongoCode: 2,

@@ -41,7 +41,7 @@ public struct RuleFunctions: Sendable {
         let documents = DocumentEffects(
             store: store, app: app.id, definition: app,
             observe: { call in
-                guard !call.isWrite else {
+                guard !call.changesDocuments else {
                     throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
                 }
                 try observer?.reads(call)

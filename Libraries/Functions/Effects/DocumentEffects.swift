@@ -1,5 +1,5 @@
 public import AppDefinition
-import DocumentModel
+public import DocumentModel
 public import DocumentStore
 import EventLoop
 public import FunctionProtocol
@@ -15,10 +15,20 @@ public actor DocumentEffects {
     private let observe: @Sendable (DocumentCall) async throws -> Void
     /// The turn that calls and transactions wait for; `nil` when they don't wait.
     private let turn: DocumentTurn?
-    /// Runs in the transaction of each write, with the write's result, for data that must commit together with it. The result is a failure
-    /// if some writes of several are refused and the others commit.
-    public typealias Alongside =
-        @Sendable (PostgresTransaction, FunctionEffect, Result<Value, EffectFailure>) async throws -> Void
+    /// Runs in each transaction that writes, at its end, with its writes and their results, for data that must commit together with them. A
+    /// result is a failure if some writes of several are refused and the others commit.
+    public typealias Alongside = @Sendable (PostgresTransaction, [Written]) async throws -> Void
+
+    /// A write that a run has made.
+    public struct Written: Sendable {
+        public var effect: FunctionEffect
+        public var result: Result<Value, EffectFailure>
+
+        public init(effect: FunctionEffect, result: Result<Value, EffectFailure>) {
+            self.effect = effect
+            self.result = result
+        }
+    }
 
     private let alongside: Alongside?
     /// The error of a document store that was unavailable or overloaded during the run, even if the function caught it. The run's
@@ -114,13 +124,13 @@ public actor DocumentEffects {
 
     /// Carries out a call outside of the script's transactions.
     private func perform(_ call: DocumentCall, _ effect: FunctionEffect, as access: DataAccess) async throws -> Value {
-        guard call.isWrite, let alongside, case .system = access else {
+        guard call.changesDocuments, let alongside, case .system = access else {
             return try await access.perform(call, on: store, app: app)
         }
         let result = Locked(Result<Value, EffectFailure>.success(.undefined))
         return try await store.withTransaction(
             app: app, readsItsWrites: !call.writesOneDocument,
-            beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
+            beforeCommit: { try await alongside($0, [Written(effect: effect, result: result.withLock { $0 })]) }
         ) { session -> Result<Value, BulkWriteError> in
             do {
                 let value = try await access.perform(call, in: session)
@@ -165,9 +175,9 @@ extension DocumentStoreError {
 }
 
 extension DocumentEffects {
-    /// Whether an effect may change documents.
+    /// Whether an effect changes documents.
     public static func isWrite(_ effect: FunctionEffect) -> Bool {
-        (try? DocumentCall(action: effect.action, arguments: effect.arguments))?.isWrite ?? false
+        (try? DocumentCall(action: effect.action, arguments: effect.arguments))?.changesDocuments ?? false
     }
 
     /// Whether an effect is about documents: its service is a document store of the app.

@@ -62,13 +62,12 @@ final class ScriptTransaction: Sendable {
         _ stream: AsyncStream<Step>, on store: DocumentStore, app: String, _ alongside: DocumentEffects.Alongside?
     ) async throws {
         let attempts = Locked(0)
-        let written = Locked<[(FunctionEffect, Value)]>([])
+        let written = Locked<[DocumentEffects.Written]>([])
         try await store.withTransaction(
             app: app,
             beforeCommit: { transaction in
-                for (effect, value) in written.withLock({ $0 }) {
-                    try await alongside?(transaction, effect, .success(value))
-                }
+                let written = written.withLock { $0 }
+                if !written.isEmpty { try await alongside?(transaction, written) }
             }
         ) { session in
             // The store can't repeat the script's calls; the script itself has to start the transaction again.
@@ -85,7 +84,9 @@ final class ScriptTransaction: Sendable {
                 case .perform(let call, let effect, let access, let answer):
                     do {
                         let value = try await access.perform(call, in: session)
-                        if call.isWrite { written.withLock { $0.append((effect, value)) } }
+                        if call.changesDocuments {
+                            written.withLock { $0.append(.init(effect: effect, result: .success(value))) }
+                        }
                         answer.resume(returning: value)
                     } catch {
                         answer.resume(throwing: error)

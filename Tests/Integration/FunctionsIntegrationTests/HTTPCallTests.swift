@@ -35,6 +35,10 @@ import Testing
                 response.headers.add("Set-Cookie", "team=red")
                 return response
             }
+            router.get("/silent") { _ in
+                try await Task.sleep(for: .seconds(30))  // longer than the test
+                return .noContent
+            }
             router.get("/nothing") { _ in .noContent }
             server = HTTPServer(
                 HTTPServerConfiguration(address: "127.0.0.1", port: 0), router: router, loops: loops.loops,
@@ -42,9 +46,9 @@ import Testing
             try await server.start()
         }
 
-        private static func app() throws -> AppDefinition {
+        static func app(_ id: String = "test") throws -> AppDefinition {
             var files = AppFiles()
-            files.texts["realm_config.json"] = #"{"config_version": 20210101, "app_id": "test", "name": "Test"}"#
+            files.texts["realm_config.json"] = #"{"config_version": 20210101, "app_id": "\#(id)", "name": "Test"}"#
             return try AppDefinition(files: files)
         }
 
@@ -114,6 +118,32 @@ import Testing
                     ])
             }
             #expect(failure?.message == "http.post: a form can't be sent as application/json")
+        }
+    }
+
+    @Test func `requests that nobody answers leave places for other apps, and for other users`() async throws {
+        try await Self.with { echo in
+            var configuration = HTTPClient.Configuration()
+            configuration.maximumRequests = 8
+            let effects = OutsideEffects(http: HTTPClient(loop: echo.loops.loops[0], configuration: configuration))
+            @Sendable func get(_ url: String, of app: String, by user: String) async throws -> Value {
+                let effect = FunctionEffect(
+                    ordinal: 0, service: "http", action: "get", arguments: ["url": .string(url)], function: "f")
+                return try await effects.perform(effect, of: Echo.app(app), as: .system, for: user).get()
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<40 {
+                    group.addTask { _ = try? await get(echo.url + "/silent", of: "busy", by: "eve") }
+                }
+                try await Task.sleep(for: .milliseconds(200))  // they have what they can get
+                for (app, user) in [("other", "ann"), ("busy", "bob")] {
+                    let answer = try await withTimeout(.seconds(10)) {
+                        try await get(echo.url + "/echo", of: app, by: user)
+                    }
+                    #expect(answer["statusCode"]?.intValue == 200, "\(app) \(user)")
+                }
+                group.cancelAll()
+            }
         }
     }
 

@@ -36,6 +36,46 @@ import Testing
         #expect(fixture.deadLetters(of: app).isEmpty)
     }
 
+    @Test func `the last stage of a pipeline writes once, however often the run starts`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(
+            functions: [
+                "add": Self.function(
+                    """
+                    await database.collection("Message").aggregate([
+                        {$match: {_id: event.fullDocument._id}}, {$project: {_id: 1, count: {$literal: 1}}},
+                        {$merge: {into: "Sum", whenMatched: [{$set: {count: {$add: ["$count", "$$new.count"]}}}]}}
+                    ]).toArray();
+                    throw new Error("once more");
+                    """)
+            ], triggers: ["Message": "add"])
+        try await fixture.deploy(app)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": 1])
+        try await eventually("it has failed for good", within: patience) { fixture.deadLetters(of: app).count == 1 }
+        let sum = try await fixture.store.collection("Sum", database: "Test", app: app.id).findOne(["_id": 1])
+        #expect(sum?["count"]?.intValue == 1)
+    }
+
+    @Test func `a run takes its beginning for the present, also when it starts again`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(
+            functions: [
+                "note": Self.function(
+                    """
+                    await database.collection("Told").insertOne({_id: event.fullDocument._id, at: new Date()});
+                    const told = await database.collection("Told").findOne({_id: event.fullDocument._id});
+                    if (Date.now() - told.at > 100) throw new Error("another time");
+                    throw new Error("once more");
+                    """)
+            ], triggers: ["Message": "note"])
+        try await fixture.deploy(app)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": 1])
+        let letter = try await eventually("it has failed for good", within: patience) {
+            fixture.deadLetters(of: app).first
+        }
+        #expect(letter.error.message.contains("once more"), "\(letter.error.message)")
+    }
+
     @Test func `of several writes of a call, those that aren't refused are made`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(

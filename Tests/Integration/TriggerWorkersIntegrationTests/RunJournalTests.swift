@@ -20,7 +20,7 @@ import Testing
     private func record(_ journal: RunJournal, in fixture: TriggersFixture) async throws {
         do {
             try await fixture.postgres.withTransaction {
-                try await journal.write(write, result: .success(.null), in: $0)
+                try await journal.write([.init(effect: write, result: .success(.null))], in: $0)
             }
         } catch {
             try await journal.failed(write, EffectFailure(error))
@@ -33,11 +33,11 @@ import Testing
         let records = RunRecords(client: fixture.postgres)
         // All of them begin before the first writes: one is given the event, the others too, since they look dead in turn.
         let first = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records, now: 1000)
         let second = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records, now: 1000)
         let third = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records, now: 1000)
         try await record(first, in: fixture)
         #expect(!first.isOvertaken)
         await #expect(throws: PostgresError.self) { try await record(second, in: fixture) }
@@ -54,14 +54,14 @@ import Testing
     @Test func `a worker that is late isn't told that its own document exists`() async throws {
         let fixture = try await TriggersFixture.shared()
         let records = RunRecords(client: fixture.postgres)
-        let first = try RunJournal(run, chain: chain, entries: [], records: records)
-        let second = try RunJournal(run, chain: chain, entries: [], records: records)
+        let first = try RunJournal(run, chain: chain, entries: [], records: records, now: 1000)
+        let second = try RunJournal(run, chain: chain, entries: [], records: records, now: 1000)
         let duplicate = EffectFailure(name: "MongoDBError", message: "duplicate key", code: 11000)
         // What it has written itself, at the same time, doesn't count.
         let other = FunctionEffect(
             ordinal: 2, service: "mongodb-atlas", action: "insertOne", arguments: [:], function: "write")
         try await fixture.postgres.withTransaction {
-            try await second.write(other, result: .success(.null), in: $0)
+            try await second.write([.init(effect: other, result: .success(.null))], in: $0)
         }
         try await second.failed(write, duplicate)
         #expect(!second.isOvertaken)
@@ -69,7 +69,7 @@ import Testing
         try await second.failed(write, duplicate)
         #expect(second.isOvertaken)
         try await records.end(run)
-        let third = try RunJournal(run, chain: chain, entries: [], records: records)
+        let third = try RunJournal(run, chain: chain, entries: [], records: records, now: 1000)
         try await third.failed(write, duplicate)
         #expect(third.isOvertaken)
     }
@@ -77,7 +77,7 @@ import Testing
     @Test func `a run that starts again is told of a failure as before`() async throws {
         let fixture = try await TriggersFixture.shared()
         let records = RunRecords(client: fixture.postgres)
-        let first = try RunJournal(run, chain: chain, entries: [], records: records)
+        let first = try RunJournal(run, chain: chain, entries: [], records: records, now: 1000)
         let failure = EffectFailure(
             name: "MongoDBError", message: "duplicate key", code: 11000, details: ["keyValue": ["a": 1]])
         try await first.failed(write, failure)
@@ -85,10 +85,10 @@ import Testing
             ordinal: 2, service: "mongodb-atlas", action: "insertOne", arguments: ["document": ["_id": 1]],
             function: "write")
         try await fixture.postgres.withTransaction {
-            try await first.write(later, result: .success(["insertedId": 1]), in: $0)
+            try await first.write([.init(effect: later, result: .success(["insertedId": 1]))], in: $0)
         }
         let second = try RunJournal(
-            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records)
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records, now: 1000)
         guard case .failure(let told) = second.answer(to: write) else {
             Issue.record("it isn't told of the failure")
             return
@@ -96,5 +96,45 @@ import Testing
         #expect(told.document == failure.document)
         #expect(try second.answer(to: later)?.get() == ["insertedId": 1])
         #expect(second.divergence == nil)
+    }
+
+    @Test func `a run that starts again asks no other service twice for what that has done`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let records = RunRecords(client: fixture.postgres)
+        func request(_ ordinal: Int64, _ url: String) -> FunctionEffect {
+            FunctionEffect(
+                ordinal: ordinal, service: "http", action: "post", arguments: ["url": .string(url)], function: "write")
+        }
+        func journal(after former: RunJournal?, at now: Int64) async throws -> RunJournal {
+            try RunJournal(
+                run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records,
+                after: former, now: now)
+        }
+        let first = try await journal(after: nil, at: 1000)
+        #expect(first.answer(to: request(1, "a")) == nil)
+        first.answered(request(1, "a"), .success(["statusCode": 201, "body": "one"]))
+        first.answered(request(2, "b"), .success(["statusCode": 503]))
+        let second = try await journal(after: first, at: 2000)
+        #expect(second.start == 1000)
+        #expect(try second.answer(to: request(1, "a"))?.get()["body"] == "one")
+        #expect(second.answer(to: request(2, "b")) == nil)
+        // What another process knows is what has committed with a write.
+        second.answered(request(2, "b"), .success(["statusCode": 500]))
+        let later = FunctionEffect(
+            ordinal: 3, service: "mongodb-atlas", action: "insertOne", arguments: ["document": ["_id": 1]],
+            function: "write")
+        try await fixture.postgres.withTransaction {
+            try await second.write([.init(effect: later, result: .success(["insertedId": 1]))], in: $0)
+        }
+        let third = try await journal(after: nil, at: 3000)
+        #expect(third.start == 1000)
+        #expect(try third.answer(to: request(1, "a"))?.get()["body"] == "one")
+        #expect(try third.answer(to: request(2, "b"))?.get()["statusCode"] == 500)
+        #expect(try third.answer(to: later)?.get() == ["insertedId": 1])
+        #expect(third.divergence == nil)
+        // Other calls than before: what was answered before belongs to none of them.
+        let fourth = try RunJournal(run, chain: chain, entries: [], records: records, after: first, now: 4000)
+        #expect(fourth.answer(to: request(1, "other")) == nil)
+        #expect(fourth.answer(to: request(1, "a")) == nil)
     }
 }

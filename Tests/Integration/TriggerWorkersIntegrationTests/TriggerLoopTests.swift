@@ -58,6 +58,23 @@ import Testing
         #expect(try await Self.count("Message", app, fixture) == 12)
     }
 
+    @Test func `a trigger that causes itself by the last stage of a pipeline ends, too`() async throws {
+        let app = TriggerApp(
+            functions: [
+                "repeat": """
+                exports = async function (event) {
+                    const messages = context.services.get("mongodb-atlas").db("Test").collection("Message");
+                    await messages.aggregate([{$limit: 1}, {$project: {_id: new BSON.ObjectId()}}, {$merge: {into: "Message"}}]).toArray();
+                };
+                """
+            ], triggers: ["Message": "repeat"])
+        let fixture = try await Self.deploy(app)
+        let letter = try await Self.letter(of: app, fixture)
+        #expect(letter.error.code == "trigger-loop")
+        #expect(letter.causedBy?.links == [.init(trigger: "onMessage", runs: 5)])
+        #expect(try await Self.count("Message", app, fixture) == 6)
+    }
+
     @Test func `an operator lets a loop go on by a replay of its dead letter`() async throws {
         let app = TriggerApp(functions: ["repeat": Self.inserting(into: "Message")], triggers: ["Message": "repeat"])
         let fixture = try await Self.deploy(app)

@@ -121,7 +121,7 @@ struct ClientFunctions: Sendable {
             givesResponse: givesResponse,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: definition) else {
-                    return await effects.perform(effect, of: definition, as: access(effect))
+                    return await effects.perform(effect, of: definition, as: access(effect), for: call.member)
                 }
                 return await documents.perform(effect)
             },

@@ -7,11 +7,12 @@ import FunctionProtocol
 import Functions
 import Postgres
 
-/// The results of the document calls of a trigger's run for one event.
+/// The results of the calls of a trigger's run for one event.
 ///
-/// A write commits together with its entry and those of the reads before it. A run that starts again is answered from the journal
-/// up to where the earlier run had come, so nothing is written twice; a run whose calls differ from the journal is not
-/// deterministic, and its event is dead-lettered.
+/// A write commits together with its entry and those of the calls before it: reads, and what other services have answered. A run that starts
+/// again is answered from the journal up to where the earlier run had come, so nothing is written twice; a run whose calls differ from the
+/// journal is not deterministic, and its event is dead-lettered. A run that starts again in the same process isn't sent to another service for
+/// what that has done already, either.
 final class RunJournal: Sendable {
     private struct Entry {
         let digest: String
@@ -25,6 +26,8 @@ final class RunJournal: Sendable {
             self.result = result
         }
 
+        init(digest: String, _ result: Result<Value, EffectFailure>) { (self.digest, self.result) = (digest, result) }
+
         init(_ stored: RunRecords.Entry) throws {
             guard stored.digest.hasSuffix(Self.failed) else {
                 (digest, result) = (stored.digest, .success(try ExtendedJSON.parse(stored.result)))
@@ -32,6 +35,12 @@ final class RunJournal: Sendable {
             }
             digest = String(stored.digest.dropLast(Self.failed.count))
             result = .failure(EffectFailure(try ExtendedJSON.parseDocument(stored.result)))
+        }
+
+        /// Whether another service has done what it was asked for, by the status of HTTP if the answer has one.
+        var isDone: Bool {
+            guard case .success(let value) = result else { return false }
+            return value["statusCode"]?.int64Value.map { $0 < 400 } ?? true
         }
 
         var stored: (digest: String, result: String) {
@@ -44,12 +53,25 @@ final class RunJournal: Sendable {
 
     private struct State {
         var recorded: [Int64: Entry] = [:]
-        /// Reads since the last write, and calls that failed.
+        /// Reads and calls of other services since the last write, and calls that failed.
         var unwritten: [(Int64, Entry)] = []
+        /// What other services have done in this process, in the run and in those before it that have failed.
+        var done: [Int64: Entry] = [:]
         var divergence: String?
         /// The answer to the last entries that were sent.
         var answer: PostgresReply?
         var isOvertaken = false
+
+        /// The answer that another service has given to the same call of the attempt before. Once the calls differ, that says nothing.
+        mutating func answerAgain(to effect: FunctionEffect) -> Result<Value, EffectFailure>? {
+            guard let entry = done[effect.ordinal] else { return nil }
+            guard entry.digest == effect.digest else {
+                done = [:]
+                return nil
+            }
+            unwritten.append((effect.ordinal, entry))
+            return entry.result
+        }
     }
 
     private let run: RunRecords.Run
@@ -59,6 +81,11 @@ final class RunJournal: Sendable {
     /// The turn in which it runs, if the trigger is ordered.
     private let turn: OrderedTurn?
     private let state: Locked<State>
+    /// When the run began for the first time, in milliseconds since 1970: what it and those that start again take for the present.
+    let start: Int64
+
+    /// A larger answer of another service isn't recorded, in bytes: a run that starts again asks again.
+    private static let largestAnswer = 1 << 20
 
     /// Another worker, which considered this one dead, has run the same event, and has made this write or ended the run: a write must
     /// not be made twice. Or it has the turn of an ordered trigger, and what was read may not hold any more.
@@ -68,9 +95,11 @@ final class RunJournal: Sendable {
     ///   - chain: The chain of triggers that leads to what the run writes.
     ///   - entries: what an earlier run has recorded.
     ///   - turn: the turn in which it runs, if the trigger is ordered.
+    ///   - former: the journal of the attempt before this one in this process.
+    ///   - now: the present, in milliseconds since 1970.
     init(
         _ run: RunRecords.Run, chain: TriggerChain, entries: [RunRecords.Entry], records: RunRecords,
-        turn: OrderedTurn? = nil
+        turn: OrderedTurn? = nil, after former: RunJournal? = nil, now: Int64
     ) throws {
         self.run = run
         self.chain = ExtendedJSON.print(chain.encoded())
@@ -78,6 +107,13 @@ final class RunJournal: Sendable {
         self.turn = turn
         var state = State()
         for entry in entries { state.recorded[entry.ordinal] = try Entry(entry) }
+        state.done = former?.state.withLock { $0.done } ?? [:]
+        if case .success(let value)? = state.recorded[RunRecords.Entry.start]?.result, let time = value.int64Value {
+            start = time
+        } else {
+            start = former?.start ?? now
+            state.unwritten = [(RunRecords.Entry.start, Entry(digest: "start", .success(.int64(start))))]
+        }
         self.state = Locked(state)
     }
 
@@ -89,13 +125,23 @@ final class RunJournal: Sendable {
     /// The recorded answer; `nil` when the run has come further than the earlier one.
     func answer(to effect: FunctionEffect) -> Result<Value, EffectFailure>? {
         state.withLock { state in
-            guard let entry = state.recorded[effect.ordinal] else { return nil }
+            guard let entry = state.recorded[effect.ordinal] else { return state.answerAgain(to: effect) }
             guard entry.digest == effect.digest else {
                 state.divergence =
                     "call \(effect.ordinal) is \(effect.action) with other arguments than in the run before"
                 return .failure(EffectFailure(name: "NotDeterministic", message: "the run differs from the one before"))
             }
             return entry.result
+        }
+    }
+
+    /// Records the answer of another service. One that refuses is asked again by a run that starts again, unless that run has written since.
+    func answered(_ effect: FunctionEffect, _ result: Result<Value, EffectFailure>) {
+        if case .success(let value) = result, value.memory > Self.largestAnswer { return }
+        let entry = Entry(effect, result)
+        state.withLock { state in
+            state.unwritten.append((effect.ordinal, entry))
+            if entry.isDone { state.done[effect.ordinal] = entry }
         }
     }
 
@@ -139,12 +185,10 @@ final class RunJournal: Sendable {
         return entries.contains { $0.ordinal == effect.ordinal }
     }
 
-    /// Sends the entries of a write and of what was before it, in the write's transaction, and doesn't wait for an answer. After a failure
-    /// ``failed(_:_:)`` finds what it was.
-    func write(
-        _ effect: FunctionEffect, result: Result<Value, EffectFailure>, in transaction: PostgresTransaction
-    ) async throws {
-        let entries = state.withLock { $0.unwritten + [(effect.ordinal, Entry(effect, result))] }
+    /// Sends the entries of a transaction's writes and of what was before them, in the transaction, and doesn't wait for an answer. After a
+    /// failure ``failed(_:_:)`` finds what it was.
+    func write(_ written: [DocumentEffects.Written], in transaction: PostgresTransaction) async throws {
+        let entries = state.withLock { $0.unwritten } + written.map { ($0.effect.ordinal, Entry($0.effect, $0.result)) }
         let stored = entries.map(\.1.stored)
         let check = turn == nil ? "" : OrderedTurn.checkSQL(10) + ", "
         let answer = try await transaction.send(
@@ -156,7 +200,7 @@ final class RunJournal: Sendable {
                 .text(run.app), .text(run.trigger), .text(run.event), .int8Array(entries.map(\.0)),
                 .textArray(stored.map(\.digest)), .textArray(stored.map(\.result)),
                 .text(HandledEvents.triggerRuns.consumer), .text(run.id), .text(chain),
-            ] + (turn?.values(isBrief: effect.arguments["session"] == nil) ?? []))
+            ] + (turn?.values(isBrief: written.allSatisfy { $0.effect.arguments["session"] == nil }) ?? []))
         state.withLock { $0.answer = answer }
     }
 

@@ -25,6 +25,9 @@ struct RunRecords: Sendable {
         /// this beginning from others. `AppDeployments.replayDeadLetter` writes it.
         static let beginning: Int64 = -1
 
+        /// The place of the entry that says when the run began for the first time.
+        static let start: Int64 = -2
+
         let ordinal: Int64
         let digest: String
         let result: String

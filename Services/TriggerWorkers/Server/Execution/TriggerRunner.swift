@@ -104,15 +104,25 @@ struct TriggerRunner: Sendable {
         var backoff = RetryBackoff(Self.retries)
         // So that, of events whose host is lost, only those of the function that is to blame fail again.
         var needsOwnHost = false
+        var journal: RunJournal?
         while true {
             do {
                 if backoff.failures > 0 { entries = try await records.entries(of: [record])[0] }
                 guard let entries else { return false }
+                let next = try RunJournal(
+                    record, chain: event.chain(of: trigger),
+                    entries: entries.filter { $0.ordinal != RunRecords.Entry.beginning }, records: records, turn: turn,
+                    after: journal, now: WallClock.system.now())
+                journal = next
+                // One that begins anew makes other ids than before, when it may have inserted documents with them.
+                let beginning = entries.first { $0.ordinal == RunRecords.Entry.beginning }?.result ?? ""
                 try await runOnce(
-                    record, after: entries, trigger, of: app, on: event, in: turn, needsOwnHost: needsOwnHost)
+                    record.id + beginning, with: next, trigger, of: app, on: event, needsOwnHost: needsOwnHost)
                 return true
             } catch let failed as Failed {
                 let failure = failed.failure, wait = backoff.next()
+                // The process stood still, or the function waited for a service: its time limit says nothing about it.
+                if failure.waitedForOthers, backoff.failures < Self.attempts.usual { continue }
                 let attempts = failed.hasMetConflict ? Self.attempts.afterConflicts : Self.attempts.usual
                 // A host may be lost for another reason; a function that crashes each host must not be tried for ever.
                 let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
@@ -171,28 +181,22 @@ struct TriggerRunner: Sendable {
         let hasMetConflict: Bool
     }
 
+    /// - Parameter id: tells the run from others, which make other random numbers and ids.
     private func runOnce(
-        _ record: RunRecords.Run, after entries: [RunRecords.Entry], _ trigger: TriggerDefinition, of app: DeployedApp,
-        on event: TriggerEvent, in turn: OrderedTurn?, needsOwnHost: Bool
+        _ id: String, with journal: RunJournal, _ trigger: TriggerDefinition, of app: DeployedApp,
+        on event: TriggerEvent, needsOwnHost: Bool
     ) async throws {
-        // One that begins anew makes other ids than before, when it may have inserted documents with them.
-        let beginning = entries.first { $0.ordinal == RunRecords.Entry.beginning }?.result ?? ""
-        let journal = try RunJournal(
-            record, chain: event.chain(of: trigger),
-            entries: entries.filter { $0.ordinal != RunRecords.Entry.beginning }, records: records, turn: turn)
         let definition = app.definition
         let documents = DocumentEffects(
             store: store, app: app.id, definition: definition, turns: turns,
-            alongside: { transaction, effect, value in
-                try await journal.write(effect, result: value, in: transaction)
-            })
+            alongside: { transaction, written in try await journal.write(written, in: transaction) })
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(definition, version: app.version), share: "\(app.id)/triggers",
             function: trigger.functionName,
             arguments: [.document(event.argument)],
             context: FunctionContext(app: definition, isSystem: true).document, needsOwnHost: needsOwnHost,
             // Another one for each trigger: two that make an ObjectId for one event make two.
-            seed: Int64(bitPattern: Fingerprint((record.id + beginning).utf8).value), now: event.time,
+            seed: Int64(bitPattern: Fingerprint(id.utf8).value), now: journal.start,
             perform: { effect in
                 if let answer = journal.answer(to: effect) { return answer }
                 if RandomKey.isAsked(by: effect) {
@@ -201,7 +205,9 @@ struct TriggerRunner: Sendable {
                     return .success(key)
                 }
                 guard DocumentEffects.handles(effect, app: definition) else {
-                    return await effects.perform(effect, of: definition, as: .system)
+                    let result = await effects.perform(effect, of: definition, as: .system)
+                    journal.answered(effect, result)
+                    return result
                 }
                 let result = await documents.perform(effect)
                 switch result {
