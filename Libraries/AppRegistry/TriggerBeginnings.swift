@@ -9,13 +9,16 @@ public struct TriggerBeginnings: Sendable {
     /// Those of triggers that were always there.
     public init() {}
 
-    /// Those of a new version. A trigger goes on that the version before it had, enabled and for the same events; another one begins.
+    /// Those of a new version. A trigger goes on that the version before it had, enabled and for the same events, or at the same times; another
+    /// one begins.
     /// - Parameters:
     ///   - time: When the new version is deployed.
     ///   - present: The version before it; `nil` if the app isn't deployed.
     init(of definition: AppDefinition, at time: Int64, after present: DeployedApp?) {
         for trigger in definition.triggers where !trigger.isDisabled {
-            if let present, trigger.continues(present.definition.trigger(trigger.name)) {
+            if let present, let former = present.definition.trigger(trigger.name), trigger.continues(former),
+                trigger.keepsTimes(of: former)
+            {
                 times[trigger.name] = present.triggerBeginnings.times[ExactText(trigger.name)]
             } else {
                 times[trigger.name] = time

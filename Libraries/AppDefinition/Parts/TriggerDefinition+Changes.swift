@@ -8,6 +8,12 @@ extension TriggerDefinition {
         return !isDisabled && !former.isDisabled && hasSameEvents(as: former)
     }
 
+    /// Whether it has the scheduled times of a former version; true for triggers of other kinds.
+    public func keepsTimes(of former: Self) -> Bool {
+        guard case .schedule(let mine) = event, case .schedule(let others) = former.event else { return true }
+        return mine.cron == others.cron
+    }
+
     /// Whether another version of the trigger is for events of the same collection or database, or of the same kind.
     private func hasSameEvents(as other: Self) -> Bool {
         switch (event, other.event) {

@@ -137,6 +137,25 @@ import Testing
         try await table.finish(next)
     }
 
+    @Test func `a trigger has no scheduled time from before it was deployed as it is`() async throws {
+        let table = ScheduleTable(client: try await TriggersFixture.shared().postgres)
+        let app = TriggerApp().id, schedule = try schedule("*/10 * * * *")
+        func take(_ minutes: Int64, since: Int64) async throws -> ScheduleTable.Taken? {
+            try await table.take(
+                schedule, app: app, trigger: "t", since: Self.beginning + since * Self.minute,
+                now: Self.beginning + minutes * Self.minute)
+        }
+        #expect(try await take(1, since: 0) == nil)
+        // Disabled until then.
+        #expect(try await take(55, since: 51) == nil)
+        guard case .run(let run)? = try await take(60, since: 51) else {
+            Issue.record("it doesn't run")
+            return
+        }
+        #expect(run.at == Self.beginning + 60 * Self.minute)
+        try await table.finish(run)
+    }
+
     @Test func `of missed scheduled times the last one is run, or none`() async throws {
         let table = ScheduleTable(client: try await TriggersFixture.shared().postgres)
         let app = TriggerApp().id
@@ -250,5 +269,15 @@ import Testing
                     == 0
             }
         }
+    }
+}
+
+extension ScheduleTable {
+    /// Takes what is due now of a trigger that has been deployed since a time.
+    fileprivate func take(
+        _ schedule: TriggerDefinition.Schedule, app: String, trigger: String, since beginning: Int64 = .min, now: Int64
+    ) async throws -> Taken? {
+        try await take(
+            schedule, app: app, trigger: trigger, since: beginning, now: now, after: try await standing())
     }
 }

@@ -14,13 +14,20 @@ struct ScheduledTriggers: Service {
     let clock: WallClock
     let logger: Logger
     private let failures = Locked(FailureChanges())
+    /// What this process is running.
+    private let running = Locked<Set<ScheduleTable.Run>>([])
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             try await withThrowingDiscardingTaskGroup { group in
                 while true {
                     for run in await due(now: clock.now()) {
-                        group.addTask { await perform(run) }
+                        // Its claim may have expired while Postgres was unavailable.
+                        guard running.withLock({ $0.insert(run).inserted }) else { continue }
+                        group.addTask {
+                            await perform(run)
+                            running.withLock { _ = $0.remove(run) }
+                        }
                     }
                     try await Task.sleep(for: .seconds(1))
                 }
@@ -32,11 +39,15 @@ struct ScheduledTriggers: Service {
     private func due(now: Int64) async -> [ScheduleTable.Run] {
         var runs: [ScheduleTable.Run] = []
         do {
+            let standing = try await table.standing()
             for app in apps.apps.values {
                 for trigger in app.definition.triggers
                 where !trigger.isDisabled && app.pause(of: trigger.name) == nil {
                     guard case .schedule(let schedule) = trigger.event else { continue }
-                    switch try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
+                    let taken = try await table.take(
+                        schedule, app: app.id, trigger: trigger.name, since: app.beginning(of: trigger.name), now: now,
+                        after: standing)
+                    switch taken {
                     case .run(let run): runs.append(run)
                     case .overlapping(let run): note(run, trigger, "is skipped: the run before it isn't done")
                     case .missed(let run): note(run, trigger, "is skipped: it passed while no worker ran")
@@ -68,9 +79,15 @@ struct ScheduledTriggers: Service {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
+                    let report = FailureReport("schedule-claims", logger: logger)
                     while true {
                         try await Task.sleep(for: ScheduleTable.claim / 3)
-                        try await table.renew(run)
+                        do {
+                            try await table.renew(run)
+                            report.succeeded("the claims of scheduled runs are renewed again")
+                        } catch {
+                            report.failed("the claim of a scheduled run can't be renewed now", error)
+                        }
                     }
                 }
                 defer { group.cancelAll() }

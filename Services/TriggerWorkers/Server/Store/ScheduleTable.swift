@@ -36,18 +36,40 @@ struct ScheduleTable: Sendable {
     /// A scheduled time that is taken so much later than it was due, in milliseconds, was missed: workers look every second.
     static let lateness: Int64 = 30_000
 
-    /// Takes the last scheduled time that is due and that no worker has taken; of several missed ones, only the last.
-    /// - Returns: `nil` when none is due, or another worker was faster.
-    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Taken? {
-        let known = try await client.query(
+    /// The time of Postgres, in milliseconds since 1970, and when the last scheduled times of triggers were that a worker has taken.
+    struct Standing: Sendable {
+        var present: Int64
+        fileprivate var taken: [ExactText: [ExactText: Int64]] = [:]
+    }
+
+    /// Reads what was taken, of all apps.
+    func standing() async throws -> Standing {
+        let rows = try await client.query(
             """
-            select (extract(epoch from clock_timestamp()) * 1000)::bigint, (
-                select (extract(epoch from taken) * 1000)::bigint from partita.trigger_schedules where app = $1 and trigger = $2)
-            """, [.text(app), .text(trigger)]
-        ).decode((Int64, Int64?).self)
+            select (extract(epoch from clock_timestamp()) * 1000)::bigint, s.app, s.trigger,
+                (extract(epoch from s.taken) * 1000)::bigint
+            from (select) one left join partita.trigger_schedules s on true
+            """
+        ).decode((Int64, String?, String?, Int64?).self)
+        var standing = Standing(present: rows.first?.0 ?? 0)
+        for case (_, let app?, let trigger?, let taken?) in rows {
+            standing.taken[ExactText(app), default: [:]][ExactText(trigger)] = taken
+        }
+        return standing
+    }
+
+    /// Takes the last scheduled time that is due and that no worker has taken; of several missed ones, only the last.
+    /// - Parameters:
+    ///   - beginning: since when the trigger is deployed without a break, in milliseconds since 1970: it has no scheduled time before that.
+    ///   - standing: what was taken not long ago.
+    /// - Returns: `nil` when none is due, or another worker was faster.
+    func take(
+        _ schedule: TriggerDefinition.Schedule, app: String, trigger: String, since beginning: Int64, now: Int64,
+        after standing: Standing
+    ) async throws -> Taken? {
         // By the clock that all workers have in common: what one takes whose own clock is ahead, none would take when it is due.
-        let present = known.first?.0 ?? now, now = min(now, present)
-        guard var taken = known.first?.1 else {
+        let present = standing.present, now = min(now, present)
+        guard var taken = standing.taken[ExactText(app)]?[ExactText(trigger)] else {
             // A schedule begins when a worker sees its trigger for the first time.
             try await client.execute(
                 """
@@ -65,6 +87,7 @@ struct ScheduleTable: Sendable {
                 """, [.text(app), .text(trigger), .int(present)])
             taken = present
         }
+        taken = max(taken, beginning)
         guard var at = schedule.cron.next(after: taken), at <= now else { return nil }
         while let next = schedule.cron.next(after: at), next <= now { at = next }
         let run = Run(app: app, trigger: trigger, at: at)
