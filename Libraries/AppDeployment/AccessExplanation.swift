@@ -176,7 +176,11 @@ extension AppDeployments {
                 ],
                 "\(whose): \(access), version \(number), decided \(at) UTC\(isExpired ? ", expired" : ""), because of: \(reason)"
             )
-            if let rules, rules != version {
+            if isExpired {
+                text.add(
+                    "grant", ["hasEnded": true],
+                    "  it has ended; it is decided again when the user opens the partition")
+            } else if let rules, rules != version {
                 text.add(
                     "grant", ["rules": .int64(rules)],
                     "  it was decided by version \(rules) of the app; `permissions` decides it again in the background")

@@ -100,8 +100,16 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
                 }
                 let key = PartitionKey(app: large.app, partition: large.partition)
                 let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
-                // The change is older than the retention of change rows, so it can no longer be handled.
-                guard let found, found.revision == large.revision else { continue }
+                guard let found, found.revision == large.revision else {
+                    // It is older than the retention of change rows.
+                    logger.error(
+                        "a change is no longer kept and is skipped",
+                        metadata: [
+                            "app.id": "\(large.app)", "partition.id": "\(large.partition)",
+                            "revision": "\(large.revision)",
+                        ])
+                    continue
+                }
                 event.payload = .change(found)
                 changes.append(event)
                 loaded += large.size

@@ -3,6 +3,7 @@ import AppRegistry
 import ChangeStream
 import DocumentModel
 import DocumentStore
+import EventLoop
 import Lifecycle
 import Logging
 import Postgres
@@ -20,22 +21,41 @@ struct ResumedTriggers: Service {
     let clock: WallClock
     let logger: Logger
 
+    /// The triggers that are being caught up.
+    private let underWay = Locked<Set<ExactText>>([])
+
     private static let interval = Duration.seconds(1)
     private static let lease = Duration.seconds(15)
     private static let page = 200
     /// Documents whose events are handled at the same time: few, since present events wait for the same processes.
     private static let concurrency = 4
+    /// Triggers that are caught up at the same time.
+    private static let triggers = 32
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
-            while true {
-                try await Task.sleep(for: Self.interval)
-                for app in apps.apps.values {
-                    for pause in app.pausedTriggers where pause.isResuming { await resume(pause.name, of: app) }
+            try await withThrowingDiscardingTaskGroup { group in
+                while true {
+                    try await Task.sleep(for: Self.interval)
+                    for app in apps.apps.values {
+                        for pause in app.pausedTriggers where pause.isResuming && begin(pause.name, of: app) {
+                            group.addTask {
+                                await resume(pause.name, of: app)
+                                underWay.withLock { _ = $0.remove(Self.key(pause.name, of: app)) }
+                            }
+                        }
+                    }
                 }
             }
         }
     }
+
+    /// Whether a trigger is to be caught up by a task of its own: a slow one holds up no other.
+    private func begin(_ name: String, of app: DeployedApp) -> Bool {
+        underWay.withLock { $0.count < Self.triggers && $0.insert(Self.key(name, of: app)).inserted }
+    }
+
+    private static func key(_ name: String, of app: DeployedApp) -> ExactText { ExactText("\(app.id)/\(name)") }
 
     private func resume(_ name: String, of app: DeployedApp) async {
         do {
@@ -109,6 +129,7 @@ struct ResumedTriggers: Service {
         case .change(let partition, let revision):
             guard let change = try await history.change(app: app.id, partition: partition, revision: revision) else {
                 // It is older than changes are kept.
+                TriggerMetrics.runs["skipped"].increment()
                 logger.error(
                     "a trigger was paused for longer than changes are kept, and doesn't run for one",
                     metadata: ["trigger.name": "\(trigger.name)", "partition.id": "\(partition)"])
