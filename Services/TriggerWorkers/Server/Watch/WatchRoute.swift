@@ -45,9 +45,9 @@ struct WatchRoute: Sendable {
                 claims, network: request.remoteAddress.network, version: app.version, wanted: wanted,
                 queue: WatchQueue(changes: WatchLimits.changes, bytes: limits.window)))
         let stream = WatchStream(place: place, sealer: sealer) {
-            [apps, functions, clock, filtering = watches.filtering] in
+            [apps, functions, clock, filters = watches.filters] in
             WatchViewer(
-                place.watch, apps: apps, functions: functions, clock: clock, request: description, filtering: filtering)
+                place.watch, apps: apps, functions: functions, clock: clock, request: description, filters: filters)
         }
         return HTTPResponse(
             headers: [

@@ -14,21 +14,21 @@ final class WatchViewer {
     private let functions: ClientFunctions
     private let clock: WallClock
     /// Admits the evaluation of filters, which users write.
-    private let filtering: FairGate<ExactText>
+    private let filters: WatchFilters
     /// `%%request`.
     private let request: Document
     private var present: (app: DeployedApp, access: UserAccess)?
 
     init(
         _ watch: Watch, apps: AppDirectory, functions: ClientFunctions, clock: WallClock, request: Document,
-        filtering: FairGate<ExactText>
+        filters: WatchFilters
     ) {
         self.watch = watch
         self.apps = apps
         self.functions = functions
         self.clock = clock
         self.request = request
-        self.filtering = filtering
+        self.filters = filters
     }
 
     /// The server-sent event of a change; `nil` when the user doesn't see the change, or doesn't want it.
@@ -65,13 +65,11 @@ final class WatchViewer {
     ) async throws -> Bool {
         let selection = watch.wanted.selection
         guard selection.hasFilter else { return true }
-        let (app, user) = (ExactText(watch.claims.app), ExactText(watch.claims.user))
-        // Each stream has its number of waiting changes, which bounds how many wait here.
-        try await filtering.enter(app, member: user, isCounted: false)
-        defer { filtering.leave(app, member: user) }
-        var document: Document = ["_id": ["_data": .string(token)]]
-        document.fields += event().fields
-        return try selection.matches(document, now: now)
+        return try await filters.evaluate(of: watch.claims.app, by: watch.claims.user) {
+            var document: Document = ["_id": ["_data": .string(token)]]
+            document.fields += event().fields
+            return try selection.matches(document, now: now)
+        }
     }
 
     /// The user's access with present custom data and secrets.

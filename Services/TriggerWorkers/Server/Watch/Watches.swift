@@ -30,9 +30,7 @@ final class Watches: Sendable {
     private let state = Locked(State())
     private let clock: WallClock
     let retained = RetainedBytes()
-    /// Admits the evaluation of the streams' filters: one at a time, in turns by app and user. They must not take the threads on which other
-    /// calls are evaluated.
-    let filtering = FairGate<ExactText>(places: 1, waiting: 0)
+    let filters = WatchFilters()
 
     init(_ limits: WatchLimits, clock: WallClock) {
         self.limits = limits
