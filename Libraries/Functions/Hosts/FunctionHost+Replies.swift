@@ -59,7 +59,7 @@ extension FunctionHost {
             guard let failure else { return finish(number, .success(.undefined)) }
             if failure.code.endsHost {
                 isDraining = true
-                if let call = calls[number] { obstructed(call.invocation.call.function) }
+                if let call = calls[number] { obstructed(call.invocation) }
             }
             finish(number, .failure(failure))
         case .done(let number, let result, let time, let memory):
@@ -72,10 +72,10 @@ extension FunctionHost {
             if failure.code == .executionTimeLimitExceeded, call.isUntouched, !call.isAlone,
                 time < call.invocation.limits.cpu
             {
-                obstructed(call.invocation.call.function)
+                obstructed(call.invocation)
                 return finish(number, .failure(Displaced(needsOwnHost: true)))
             }
-            if failure.code.endsHost { obstructed(call.invocation.call.function) }
+            if failure.code.endsHost { obstructed(call.invocation) }
             finish(number, .failure(failure))
         }
     }

@@ -54,7 +54,7 @@ extension FunctionHost {
         let used = time - present.time
         if used > Self.obstruction, !present.isReported, let call = calls[step.call] {
             present.isReported = true
-            obstructed(call.invocation.call.function)
+            obstructed(call.invocation)
         }
         long = present
         // The watchdog can't end some steps: an endless chain of microtasks, a long operation of the engine.
@@ -98,7 +98,7 @@ extension FunctionHost {
     /// Kills the process for a call that nothing else can end.
     func lose(to number: Int64, _ failure: FunctionFailure) {
         if let call = calls[number] {
-            obstructed(call.invocation.call.function)
+            obstructed(call.invocation)
             var failure = failure
             failure.function = call.invocation.call.function
             finish(number, .failure(failure))

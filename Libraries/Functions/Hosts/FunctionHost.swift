@@ -30,7 +30,7 @@ actor FunctionHost: LoopActor {
     /// Called when a call may be possible here that wasn't before, or the process has ended.
     let changed: @Sendable () -> Void
     /// Called with the name of a function that keeps others from running in its host.
-    let obstructed: @Sendable (String) -> Void
+    let obstructed: @Sendable (FunctionInvocation) -> Void
     /// Called when a call has ended that went on after its answer.
     let calmed: @Sendable (FunctionHost) -> Void
     private var watcher: FDWatcher?
@@ -70,7 +70,7 @@ actor FunctionHost: LoopActor {
     init(
         executable: String, bundle: FunctionBundle, memoryLimit: Int, confinement: HostConfinement, loop: EventLoop,
         logger: Logger, changed: @escaping @Sendable () -> Void,
-        obstructed: @escaping @Sendable (String) -> Void,
+        obstructed: @escaping @Sendable (FunctionInvocation) -> Void,
         calmed: @escaping @Sendable (FunctionHost) -> Void
     ) throws {
         self.loop = loop
@@ -330,7 +330,7 @@ actor FunctionHost: LoopActor {
         Glibc.close(descriptor)
         // The one whose step crashed it, or that was alone in it.
         let culprit = isExpected ? nil : activity.step?.call
-        if let culprit, let call = calls[culprit] { obstructed(call.invocation.call.function) }
+        if let culprit, let call = calls[culprit] { obstructed(call.invocation) }
         let lost = FunctionFailure(
             code: .hostLost,
             message:

@@ -54,6 +54,20 @@ public actor FunctionHostPool: LoopActor, Service {
     private struct FunctionKey: Hashable {
         @ExactText var app: String
         @ExactText var function: String
+        /// The user who calls it; `nil` for all callers.
+        var member: ExactText?
+
+        init(_ invocation: FunctionInvocation) {
+            app = invocation.bundle.app
+            function = invocation.call.function
+            member = invocation.member
+        }
+
+        var ofAll: FunctionKey {
+            var key = self
+            key.member = nil
+            return key
+        }
     }
 
     /// On whose behalf functions run.
@@ -88,6 +102,8 @@ public actor FunctionHostPool: LoopActor, Service {
 
     private static let apartTime = Duration.seconds(600)
     private static let maximumApart = 1000
+    /// The users for whom a function runs apart after which it does so for all.
+    private static let many = 8
     /// The calls in flight in each of an app's hosts for which another is started while there are cores for it.
     private static let spread = 2
     private static let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -134,7 +150,7 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     private func perform(_ invocation: FunctionInvocation) async throws -> Value {
-        let key = FunctionKey(app: invocation.bundle.app, function: invocation.call.function)
+        let key = FunctionKey(invocation)
         let caller = Caller(share: invocation.share, member: invocation.member)
         callers[caller, default: 0] += 1
         defer { callers[caller] = callers[caller].flatMap { $0 > 1 ? $0 - 1 : nil } }
@@ -188,14 +204,25 @@ public actor FunctionHostPool: LoopActor, Service {
 
     // MARK: Functions apart
 
-    private func isApart(_ key: FunctionKey) -> Bool {
+    private func isApart(_ key: FunctionKey) -> Bool { isListed(key) || isListed(key.ofAll) }
+
+    private func isListed(_ key: FunctionKey) -> Bool {
         guard let end = apart[key] else { return false }
         if end > .now { return true }
         apart[key] = nil
         return false
     }
 
+    /// Has a function run apart that has obstructed others. What one user's arguments make of it says little about the calls of others, so it
+    /// runs apart for that user first, and for all when it obstructs for many.
     private func setApart(_ key: FunctionKey) {
+        list(key)
+        if key.member != nil, apart.keys.count(where: { $0.ofAll == key.ofAll && $0.member != nil }) >= Self.many {
+            list(key.ofAll)
+        }
+    }
+
+    private func list(_ key: FunctionKey) {
         if apart.count >= Self.maximumApart, apart[key] == nil, let oldest = apart.min(by: { $0.value < $1.value })?.key
         {
             apart[oldest] = nil
@@ -288,13 +315,12 @@ public actor FunctionHostPool: LoopActor, Service {
             if let idle = calm ?? hosts.first(where: { $0.assumeIsolated { $0.isIdle } }) { remove(idle) }
         }
         do {
-            let app = bundle.app
             let host = try FunctionHost(
                 executable: configuration.executable, bundle: bundle, memoryLimit: configuration.memoryLimit,
                 confinement: configuration.confinement, loop: loop, logger: logger,
                 changed: { [weak self] in self?.assumeIsolated { $0.wake() } },
-                obstructed: { [weak self] function in
-                    self?.assumeIsolated { $0.setApart(FunctionKey(app: app, function: function)) }
+                obstructed: { [weak self] invocation in
+                    self?.assumeIsolated { $0.setApart(FunctionKey(invocation)) }
                 },
                 calmed: { [weak self] host in self?.assumeIsolated { $0.tidy(host) } })
             try host.assumeIsolated { try $0.start() }

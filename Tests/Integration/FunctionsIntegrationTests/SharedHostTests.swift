@@ -140,6 +140,21 @@ import Testing
         }
     }
 
+    @Test func `a function that computes for long for one user runs apart for that one only`() async throws {
+        let spin =
+            "exports = async n => { if (n) { const end = Date.now() + 4000; while (Date.now() < end) {} } return n };"
+        try await PoolFixture.with(hosts: 2) { fixture in
+            #expect(try await fixture.run(spin, [.int32(1)], user: "eve").intValue == 1)
+            // It has the only host of those that run apart.
+            async let again = fixture.run(spin, [.int32(2)], user: "eve")
+            try await Task.sleep(for: .milliseconds(200))  // it computes by then
+            let start = ContinuousClock.now
+            #expect(try await fixture.run(spin, [.int32(0)], user: "ann").intValue == 0)
+            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(try await again.intValue == 2)
+        }
+    }
+
     @Test func `memory that one step takes ends its call, and those beside it that have done nothing start again`()
         async throws
     {
