@@ -15,7 +15,7 @@ package struct ClockComparison: Sendable {
 
     /// The milliseconds by which the clocks may differ. Two machines then differ by no more than access tokens allow
     /// (`TokenVerifier.issueLeeway`).
-    private static let tolerance: Int64 = 30_000
+    package static let tolerance: Int64 = 30_000
     private static let interval = Duration.seconds(5)
 
     private let client: PostgresClient

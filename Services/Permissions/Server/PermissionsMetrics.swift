@@ -13,6 +13,9 @@ enum PermissionsMetrics {
         help: "Passes over an app's answers, after a start or a deployment, that left none of older rules.")
     static let dependencyChecks = Counter(
         label: "permissions_dependency_checks_total", help: "Dependencies that were matched with changes.")
+    static let orphans = Counter(
+        label: "permissions_orphaned_grants_total",
+        help: "Grants that were ended since the question that they answer was gone.")
     static let droppedRequests = Counter(
         label: "permissions_dropped_requests_total", help: "Questions that could not be answered.")
 }

@@ -77,7 +77,8 @@ public enum PermissionsServer {
                     pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
                     // The questions of many lanes share statements.
                     options: EventConsumerOptions(concurrency: 64),
-                    handler: RequestsHandler(decider: decider, apps: engines.apps, clock: engines.clock), logger: logger
+                    handler: RequestsHandler(
+                        decider: decider, apps: engines.apps, clock: engines.clock, logger: logger), logger: logger
                 ),
                 ChangeConsumer(
                     pool: engines.pool, name: Self.changes, kafka: engines.kafka, postgres: engines.postgres,

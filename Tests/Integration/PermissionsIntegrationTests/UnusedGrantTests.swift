@@ -101,6 +101,44 @@ import Testing
             )?.access == .read)
     }
 
+    @Test func `a grant whose question is gone ends with the next change, and isn't decided without it`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        let grant = try await fixture.grant(of: "ute", in: "barn")
+        try await fixture.postgres.execute("delete from partita.grant_subjects where user_id = 'ute'")
+        // A decision that was under way.
+        let verdict = Verdict(access: .write, reason: "test", dependencies: [])
+        let subject = Subject(app: PermissionsFixture.app, user: "ute", partition: Partition(text: "s:barn"))
+        #expect(
+            try await GrantTable(client: fixture.postgres).commit(verdict, on: subject, basis: .version(grant.version))
+                == nil)
+        _ = try await fixture.members.updateOne(["_id": "ute"], .document(["$set": ["rooms": []]]))
+        let end = try await eventually("it has ended", within: patience) {
+            fixture.newestGrant(of: "ute", "barn").flatMap { $0.expires == nil ? nil : $0 }
+        }
+        #expect(end.version > grant.version)
+        // Who asks gets the present answer.
+        try await fixture.ask("ute", "barn")
+        #expect(try await fixture.grant(.none, of: "ute", "barn").isFence)
+    }
+
+    @Test func `a late report that a user is disabled takes nothing from one who is enabled by now`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        let grant = try await fixture.grant(of: "uli", in: "yard")
+        // The row of the block is gone.
+        try await fixture.events.send(
+            AuthEvent(
+                id: ObjectId().hexString, app: PermissionsFixture.app, kind: .userDisabled, userID: "uli", user: [:],
+                time: 0))
+        try await Task.sleep(for: .seconds(2))  // by then it is handled, as a rule
+        #expect(fixture.newestGrant(of: "uli", "yard")?.version == grant.version)
+        #expect(try await fixture.mayWrite("uli", "yard") == true)
+        // Nor does a verdict that knows of the block, when that has ended.
+        let table = GrantTable(client: fixture.postgres)
+        let verdict = Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [])
+        let subject = Subject(app: PermissionsFixture.app, user: "uli", partition: Partition(text: "s:yard"))
+        #expect(try await table.commit(verdict, on: subject, basis: .whatever) == nil)
+    }
+
     /// The topic would lack a revocation if its process ended before it had published it.
     @Test func `a grant that is being committed stays in the outbox while its predecessor is marked as published`()
         async throws

@@ -86,16 +86,22 @@ struct Decider: Sendable {
 
     /// Decides again because a dependency of the answer has changed.
     func decideAgain(_ subject: Subject) async throws {
-        guard let claims = try await grants.claims(of: subject) else { return }
+        guard let claims = try await grants.claims(of: subject) else {
+            // Without the question it can't be decided again: whoever is served by it has to ask.
+            if try await grants.endWithoutSubject(subject) { PermissionsMetrics.orphans.increment() }
+            return
+        }
         try await settle(subject, claims: claims, asksAnew: false, expected: [])
     }
 
-    /// Revokes all grants of a user whom auth has blocked: access tokens can outlive accounts.
+    /// Revokes all grants of a user whom auth has blocked: access tokens can outlive accounts. Does nothing for one who is enabled by now: the event
+    /// may come late, or again.
     func shutOut(app: String, user: String) async throws {
+        guard try await grants.isShutOut(user, app: app) else { return }
         // A concurrent decision that didn't see the block has already written its subject, or writes it with its grant.
         try await firstAnswers.awaitThose(app: app, user: user)
         for subject in try await grants.subjects(app: app, user: user) {
-            try await revoke(subject, reason: GrantTable.shutOutReason)
+            try await revoke(subject, reason: GrantTable.shutOutReason) { try await grants.isShutOut(user, app: app) }
         }
         try await grants.forgetClaims(app: app, user: user)
     }
@@ -131,7 +137,7 @@ struct Decider: Sendable {
                 known.formUnion(expected)
             }
             let verdict = try await verdict(
-                on: subject, claims: claims, isShutOut: try await grants.isShutOut(subject))
+                on: subject, claims: claims, isShutOut: try await grants.isShutOut(subject.user, app: subject.app))
             guard verdict.dependencies.isSubset(of: known) else {
                 expected = verdict.dependencies
                 rounds += 1
@@ -150,7 +156,11 @@ struct Decider: Sendable {
                 return
             }
             // Another decision may have been committed meanwhile, based on newer documents.
-            guard let grant = try await grants.commit(verdict, on: subject, basis: basis) else { continue }
+            guard let grant = try await grants.commit(verdict, on: subject, basis: basis) else {
+                // An unused grant was ended, with its question.
+                if !asksAnew, try await grants.claims(of: subject) == nil { return }
+                continue
+            }
             relay.publish(grant)
             PermissionsMetrics.decisions[grant.access.rawValue].increment()
             PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
@@ -202,10 +212,13 @@ struct Decider: Sendable {
     }
 
     /// Revokes the existing grant, or denies a question that waits for a first answer.
-    private func revoke(_ subject: Subject, reason: String) async throws {
+    /// - Parameter holds: whether there is a reason to.
+    private func revoke(
+        _ subject: Subject, reason: String, while holds: () async throws -> Bool = { true }
+    ) async throws {
         let verdict = Verdict(
             access: .none, reason: reason, dependencies: [], rules: apps.app(subject.app).map(AppliedRules.init))
-        while true {
+        while try await holds() {
             if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) {
                 return relay.publish(grant)
             }

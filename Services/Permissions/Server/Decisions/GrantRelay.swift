@@ -2,7 +2,7 @@ import EventStream
 import EventTopics
 import Postgres
 
-/// Brings decisions to the topic `grants`: committed grants through the outbox, and what has no grant directly.
+/// Brings decisions to the topic `permission-grants`: committed grants through the outbox, and what has no grant directly.
 struct GrantRelay: Sendable {
     let client: PostgresClient
     let producer: EventProducer

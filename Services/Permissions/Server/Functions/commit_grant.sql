@@ -28,8 +28,14 @@ begin
         where g.app = for_app and g.partition = for_partition and g.user_id = for_user for update;
     if found <> (basis_life is null) then return; end if;
     if basis_version is not null and (former.epoch, former.version) is distinct from (basis_epoch::int, basis_version) then return; end if;
+    -- Without a subject no change would decide it again: the question has to be asked again.
+    if new_access <> 'none' and not exists (
+        select from partita.grant_subjects s where s.app = for_app and s.partition = for_partition and s.user_id = for_user)
+    then return; end if;
 
     is_shut_out := exists (select from partita.shut_out_users u where u.app = for_app and u.user_id = for_user);
+    -- The user was enabled meanwhile.
+    if new_reason = shut_out_reason and not is_shut_out then return; end if;
     -- A first answer to a blocked user isn't stored.
     if is_shut_out and basis_life is not null then return; end if;
 
@@ -43,7 +49,9 @@ begin
         on conflict (app, partition, user_id) do update set
             access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
             version = case when g.epoch = excluded.epoch then greatest(g.version + 1, excluded.version) else excluded.version end,
-            expires_at = excluded.expires_at, rules = excluded.rules, secrets = excluded.secrets
+            expires_at = excluded.expires_at, rules = excluded.rules, secrets = excluded.secrets,
+            -- One that had ended, because nobody used it for instance, was asked for.
+            used_on = case when g.expires_at < clock_timestamp() then current_date else g.used_on end
         where basis_life is null
         returning g.access, g.epoch, g.version, g.reason #>> '{}', (extract(epoch from g.expires_at) * 1000)::bigint,
             g.access = 'none' and coalesce(former.access <> 'none', false);

@@ -3,7 +3,7 @@ import EventStream
 import EventTopics
 import Postgres
 
-/// `partita.grant_outbox`: the grants that the topic `grants` may not have in their newest version.
+/// `partita.grant_outbox`: the grants that the topic `permission-grants` may not have in their newest version.
 struct GrantOutbox: OutboxTable {
     let client: PostgresClient
     /// Set when the topic has a revocation.

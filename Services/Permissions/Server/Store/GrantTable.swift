@@ -158,8 +158,14 @@ package struct GrantTable: Sendable {
     /// Grants that no service has served by for long. Those for all users are few, and don't end. The number of days isn't a parameter: with
     /// one, Postgres may choose a plan that reads all grants.
     static let unused = """
-        g.access <> 'none' and g.expires_at is null and g.user_id <> '*' and g.used_on < current_date - 90
+        g.access <> 'none' and g.user_id <> '*' and g.used_on < current_date - 90
+        and (g.expires_at is null or g.expires_at < clock_timestamp() and \(hasSubject))
         and \(isPublished)
+        """
+
+    private static let hasSubject = """
+        exists (
+            select from partita.grant_subjects s where (s.app, s.partition, s.user_id) = (g.app, g.partition, g.user_id))
         """
 
     private static let isPublished = """
@@ -184,17 +190,27 @@ package struct GrantTable: Sendable {
     /// Ends a grant that nobody uses, and removes its subject and dependencies. Its row stays: a move into the partition has to wait until permissions
     /// has been asked, and without a row it would be rejected.
     /// - Returns: `false` when it is in use again, or gone.
-    func end(_ subject: Subject) async throws -> Bool {
+    func end(_ subject: Subject) async throws -> Bool { try await end(subject, Self.unused) }
+
+    private func end(_ subject: Subject, _ condition: String) async throws -> Bool {
         try await change(
             subject,
             """
             with ended as (
                 update partita.grants g
                 set expires_at = clock_timestamp(), version = greatest(version + 1, nextval('partita.grant_versions'))
-                where \(Self.mine) and \(Self.unused) returning *)
+                where \(Self.mine) and \(condition) returning *)
             insert into partita.grant_outbox (app, partition, user_id, epoch, version)
             select app, partition, user_id, epoch, version from ended
             """)
+    }
+
+    /// Ends a grant with access that has no subject, so that no change would decide it again.
+    /// - Returns: `false` when it has one, or there is none.
+    func endWithoutSubject(_ subject: Subject) async throws -> Bool {
+        try await end(
+            subject,
+            "g.access <> 'none' and coalesce(g.expires_at > clock_timestamp(), true) and not \(Self.hasSubject)")
     }
 
     /// Changes a grant by a statement, under the locks of `partita.commit_grant` and in their order, and deletes its subject.
@@ -211,10 +227,9 @@ package struct GrantTable: Sendable {
         }
     }
 
-    func isShutOut(_ subject: Subject) async throws -> Bool {
+    func isShutOut(_ user: String, app: String) async throws -> Bool {
         try await !client.query(
-            "select from partita.shut_out_users where app = $1 and user_id = $2",
-            [.text(subject.app), .text(subject.user)]
+            "select from partita.shut_out_users where app = $1 and user_id = $2", [.text(app), .text(user)]
         ).isEmpty
     }
 
@@ -268,13 +283,17 @@ package struct GrantTable: Sendable {
         }
     }
 
-    /// Deletes the claims of a blocked user, so that later changes don't cause decisions for the user. Locks them in the order of
-    /// `partita.first_grants`.
+    /// Deletes the claims of a blocked user, so that later changes don't cause decisions for the user; not those of a user who was enabled
+    /// meanwhile, or has a grant. Locks them in the order of `partita.first_grants`.
     func forgetClaims(app: String, user: String) async throws {
         try await client.execute(
             """
             delete from partita.grant_subjects where ctid = any(array(
                 select ctid from partita.grant_subjects where app = $1 and user_id = $2 order by partition for update))
+                and exists (select from partita.shut_out_users where app = $1 and user_id = $2)
+                and not exists (
+                    select from partita.grants g
+                    where g.app = $1 and g.user_id = $2 and g.partition = partita.grant_subjects.partition and g.access <> 'none')
             """, [.text(app), .text(user)])
     }
 
