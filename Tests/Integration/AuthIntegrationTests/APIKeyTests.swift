@@ -44,6 +44,43 @@ import Testing
         #expect(answers == Array(repeating: 200, count: 15))
     }
 
+    /// As a reset does, which locks the user, then ends sessions and disables keys.
+    @Test func `a key isn't made in a session that ends meanwhile`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app()
+        let tokens = try await app.newUser("keys@example.org")
+        let made = try await app.auth(.post, "api_keys", ["name": "first"], token: tokens.refresh)
+        let id = try #require(made.json["_id"]?.stringValue)
+        #expect(try await app.auth(.put, "api_keys/\(id)/disable", token: tokens.refresh).status == 204)
+        let calls = try await fixture.postgres.withTransaction { transaction in
+            try await transaction.execute(
+                "select from partita.auth_users where app = $1 and id = $2 for update",
+                [.text(app.app), .text(tokens.user)])
+            let calls = [
+                Task { try await app.auth(.post, "api_keys", ["name": "second"], token: tokens.refresh) },
+                Task { try await app.auth(.put, "api_keys/\(id)/enable", token: tokens.refresh) },
+            ]
+            try await eventually("both wait", within: .seconds(30)) {
+                let waiting = try await fixture.postgres.query(
+                    """
+                    select count(*) from pg_stat_activity
+                    where datname = current_database() and wait_event_type = 'Lock' and query ilike '%auth_users%'
+                    """)
+                return try waiting.first?.decode(0, as: Int.self) ?? 0 >= 2
+            }
+            try await transaction.execute(
+                "update partita.auth_sessions set revoked_at = 1 where app = $1 and user_id = $2",
+                [.text(app.app), .text(tokens.user)])
+            return calls
+        }
+        for call in calls { #expect(try await call.value.code == "InvalidSession") }
+        let keys = try await fixture.postgres.query(
+            "select count(*), count(*) filter (where is_disabled) from partita.auth_api_keys where app = $1 and user_id = $2",
+            [.text(app.app), .text(tokens.user)]
+        )[0].decode((Int, Int).self)
+        #expect(keys == (1, 1))
+    }
+
     @Test(arguments: ["disabled", "deleted"])
     func `a removed key takes with it what was created with it`(_ end: String) async throws {
         let app = try await AuthFixture.shared().app()

@@ -231,6 +231,7 @@ enum TestFunctions {
         case "succeed": return ["status": "success"]
         case "wait": return ["status": "pending"]
         case "refuse": return ["status": "fail"]
+        case "waitOnce": return ["status": calls.withLock { $0.count { $0.app == app.id } } > 1 ? "fail" : "pending"]
         case "authenticate":
             if let id = arguments.first?["document"] { return id }
             guard let name = arguments.first?["name"]?.stringValue else { throw FunctionFailure() }

@@ -93,6 +93,12 @@ import Testing
         let path = "auth/providers/local-userpass/confirm/call"
         #expect(try await app.call(.post, path, ["email": "a@example.org"]).status == 200)
         #expect(try await app.call(.post, path, ["email": "b@example.org"]).code == "UserNotFound")
+        // Anybody may call it: when it fails, the account stays.
+        let other = try await fixture.app { $0.confirmation = Self.byFunction("waitOnce") }
+        #expect(try await other.register("a@example.org").status == 201)
+        for _ in 0..<2 {
+            #expect(try await other.call(.post, path, ["email": "a@example.org"]).code == "BadRequest")
+        }
         let send = "auth/providers/local-userpass/confirm/send"
         #expect(try await app.call(.post, send, ["email": "a@example.org"]).code == "BadRequest")
     }

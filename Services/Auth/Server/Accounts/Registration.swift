@@ -32,7 +32,11 @@ struct Registration: Sendable {
         switch settings.confirmation {
         case .automatic: break
         case .mail: try await sendConfirmation(email, app: app, settings: settings)
-        case .function(let name): try await runConfirmation(name, email: email, user: user, app: app)
+        case .function(let name):
+            try await runConfirmation(name, email: email, user: user, app: app) {
+                // What fails is forgotten, so that the address can register again.
+                try await forgetPending(user, app: app)
+            }
         }
     }
 
@@ -101,7 +105,8 @@ struct Registration: Sendable {
         try await throttle.attempt(
             .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         let user = try await pendingUser(email, app: app)
-        try await runConfirmation(name, email: email, user: user, app: app)
+        // Anybody may ask for it: a failure says nothing about the account.
+        try await runConfirmation(name, email: email, user: user, app: app) {}
     }
 
     private func pendingUser(_ email: String, app: DeployedApp) async throws -> User {
@@ -127,8 +132,18 @@ struct Registration: Sendable {
                 link: link.url))
     }
 
-    /// The function says `success`, `pending` or `fail`; what fails is forgotten, so that the address can register again.
-    private func runConfirmation(_ name: String, email: String, user: User, app: DeployedApp) async throws {
+    private func forgetPending(_ user: User, app: DeployedApp) async throws {
+        try await accounts.transaction { tables in
+            // The user may have been confirmed meanwhile.
+            guard try await tables.user(user.id, of: app.id, locked: true)?.isPending == true else { return }
+            try await tables.deleteUser(user.id, of: app.id, now: accounts.clock.now())
+        }
+    }
+
+    /// The function says `success`, `pending` or `fail`.
+    private func runConfirmation(
+        _ name: String, email: String, user: User, app: DeployedApp, failed: () async throws -> Void
+    ) async throws {
         let link = try await links.make(.confirm, page: "", email: email, app: app)
         let argument: Document = [
             "token": .string(link.token), "tokenId": .string(link.tokenId), "username": .string(email),
@@ -138,7 +153,7 @@ struct Registration: Sendable {
             try await accounts.transaction { tables in try await activate(user.id, app: app, in: tables) }
         case .pending: return
         case .fail(let message):
-            try await accounts.tables.deleteUser(user.id, of: app.id, now: accounts.clock.now())
+            try await failed()
             throw AuthError(.badRequest, "failed to confirm user\(message)")
         }
     }

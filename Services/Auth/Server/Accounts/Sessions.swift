@@ -2,6 +2,7 @@ import AccessTokens
 import AppRegistry
 import DocumentModel
 import Logging
+import Texts
 
 /// Refresh-token lineages: begun at a sign-in, carried on by refreshing, ended by signing out, by a reset, or by a stolen token.
 ///
@@ -145,9 +146,10 @@ struct Sessions: Sendable {
 
     /// The session's user, for a token that has been verified.
     ///
+    /// - Parameter tables: a transaction that has locked the user, until whose end the session then lives.
     /// - Throws: `invalidSession` when the session is over, `userDisabled`.
-    func user(of claims: TokenClaims) async throws -> User {
-        let tables = accounts.tables
+    func user(of claims: TokenClaims, in tables: AccountTables? = nil) async throws -> User {
+        let tables = tables ?? accounts.tables
         guard let session = try await tables.session(claims.session),
             let user = try await tables.user(claims.user, of: claims.app)
         else { throw AuthError(.invalidSession, "invalid session") }
@@ -176,5 +178,5 @@ struct Sessions: Sendable {
                 parentTokenId: parent))
     }
 
-    private static func newTokenId() -> String { hexadecimal(Sodium.randomBytes(12)) }
+    private static func newTokenId() -> String { Hex.text(Sodium.randomBytes(12)) }
 }

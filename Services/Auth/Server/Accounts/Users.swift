@@ -1,6 +1,7 @@
 import AccessTokens
 import AppRegistry
 import DocumentModel
+import Texts
 
 /// What can be done with a user that exists: deleting, disabling, API keys.
 struct Users: Sendable {
@@ -54,15 +55,20 @@ struct Users: Sendable {
 
     /// Makes a key; it can't be shown again later.
     ///
-    /// - Parameter session: that of the user who makes it. When it began with a key, the new key ends with that one.
-    /// - Throws: `apiKeyAlreadyExists` for a name that the user has used, `badRequest` beyond 20 keys.
-    func makeAPIKey(named name: String, user: User, session: String) async throws -> (row: APIKeyRow, key: String) {
+    /// - Parameters:
+    ///   - session: that of the user who makes it. When it began with a key, the new key ends with that one.
+    ///   - check: throws unless the session lives: who has ended it, or disabled the user, also ends the keys that were there.
+    /// - Throws: `apiKeyAlreadyExists` for a name that the user has used, `badRequest` beyond 20 keys; what `check` throws.
+    func makeAPIKey(
+        named name: String, user: User, session: String, check: @Sendable (AccountTables) async throws -> Void
+    ) async throws -> (row: APIKeyRow, key: String) {
         try Self.check(keyName: name)
         let key = Self.newKey()
         let row = APIKeyRow(id: ObjectId().hexString, name: name, isDisabled: false)
         let now = accounts.clock.now()
         try await accounts.store.transaction { tables in
             _ = try await tables.user(user.id, of: user.app, locked: true)
+            try await check(tables)
             guard try await tables.apiKeys(user: user.id, of: user.app).count < Self.apiKeyLimit else {
                 throw AuthError(.badRequest, "a user has at most \(Self.apiKeyLimit) API keys")
             }
@@ -74,7 +80,7 @@ struct Users: Sendable {
         return (row, key)
     }
 
-    static func newKey() -> String { hexadecimal(Sodium.randomBytes(32)) }
+    static func newKey() -> String { Hex.text(Sodium.randomBytes(32)) }
 
     static func check(keyName name: String) throws(AuthError) {
         guard !name.isEmpty, name.utf8.count <= 128,
@@ -96,9 +102,13 @@ struct Users: Sendable {
 
     /// Keeps a key, and those that it made, from signing in, which ends the sessions that began with them; or lets it sign in again.
     ///
-    /// - Throws: `apiKeyNotFound`.
-    func setAPIKey(_ id: String, isDisabled: Bool, user: User) async throws {
+    /// - Parameter check: throws unless the session lives in which that is asked for.
+    /// - Throws: `apiKeyNotFound`; what `check` throws.
+    func setAPIKey(
+        _ id: String, isDisabled: Bool, user: User, check: @Sendable (AccountTables) async throws -> Void
+    ) async throws {
         try await change(user) { tables in
+            try await check(tables)
             guard isDisabled else {
                 guard try await tables.enableAPIKey(id, user: user.id, of: user.app) else { throw Self.keyNotFound }
                 return

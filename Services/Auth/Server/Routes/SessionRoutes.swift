@@ -109,8 +109,10 @@ struct SessionRoutes: Sendable {
     private func makeKey(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
         let name = try support.body(request).requiredString("name")
-        let made = try await users.makeAPIKey(
-            named: name, user: user, session: try support.claims(request, .refresh).session)
+        let claims = try support.claims(request, .refresh)
+        let made = try await users.makeAPIKey(named: name, user: user, session: claims.session) {
+            _ = try await sessions.user(of: claims, in: $0)
+        }
         var document = Self.document(made.row)
         document["key"] = .string(made.key)
         return RouteSupport.json(document, status: 201)
@@ -136,8 +138,10 @@ struct SessionRoutes: Sendable {
 
     private func setKey(_ request: HTTPRequest, disabled: Bool) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        try await users.setAPIKey(
-            try request.parameters.require("key"), isDisabled: disabled, user: user)
+        let claims = try support.claims(request, .refresh)
+        try await users.setAPIKey(try request.parameters.require("key"), isDisabled: disabled, user: user) {
+            _ = try await sessions.user(of: claims, in: $0)
+        }
         return .noContent
     }
 }
