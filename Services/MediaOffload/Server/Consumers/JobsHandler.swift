@@ -13,6 +13,9 @@ struct JobsHandler: EventHandler {
     let mover: MediaMover
     let logger: Logger
 
+    /// One app's photos don't hold up those of others.
+    func share(of event: ReceivedEvent<MediaJob>) -> String { event.payload.app }
+
     func handle(_ events: [ReceivedEvent<MediaJob>]) async throws {
         // Waiting here instead of failing the attempt keeps the log short in an outage. The wait is short, since a rebalance may
         // move the Kafka partitions.

@@ -51,6 +51,26 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
+    func part(_ key: String, _ range: Range<Int>) async throws -> [UInt8]? {
+        let path = path(key)
+        return try await onDisk {
+            guard try exists(path) else { return nil }
+            let file = open(path, O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { throw Self.error("read", path) }
+            defer { close(file) }
+            return try [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+                while count < range.count {
+                    let read = pread(
+                        file, buffer.baseAddress?.advanced(by: count), range.count - count,
+                        off_t(range.lowerBound + count))
+                    if read < 0 { throw Self.error("read", path) }
+                    if read == 0 { return }
+                    count += read
+                }
+            }
+        }
+    }
+
     func delete(_ key: String) async throws {
         let path = path(key)
         try await onDisk {

@@ -138,6 +138,11 @@ final class KnownStorage: ObjectStorage {
         return try await storage.get(key)
     }
 
+    func part(_ key: String, _ range: Range<Int>) async throws -> [UInt8]? {
+        try await verify()
+        return try await storage.part(key, range)
+    }
+
     func size(of key: String) async throws -> Int? {
         try await verify()
         return try await storage.size(of: key)

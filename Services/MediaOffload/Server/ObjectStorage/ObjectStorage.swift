@@ -10,6 +10,8 @@ protocol ObjectStorage: Sendable {
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws
     /// - Returns: `nil` when there is no such object.
     func get(_ key: String) async throws -> [UInt8]?
+    /// Bytes of an object, fewer than the range if it is shorter; `nil` when there is no such object.
+    func part(_ key: String, _ range: Range<Int>) async throws -> [UInt8]?
     /// The number of bytes of an object; `nil` when there is no such object.
     func size(of key: String) async throws -> Int?
     /// Removes an object; a missing object is not an error.
@@ -19,6 +21,13 @@ protocol ObjectStorage: Sendable {
     func signedURL(
         _ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant
     ) async throws -> String?
+}
+
+extension ObjectStorage {
+    /// For stores that clients read by ``signedURL(_:_:lifetime:now:)``.
+    func part(_ key: String, _ range: Range<Int>) async throws -> [UInt8]? {
+        try await get(key).map { Array($0[range.clamped(to: 0..<$0.count)]) }
+    }
 }
 
 /// A failure of the object store. It is transient: the same call may be retried later.

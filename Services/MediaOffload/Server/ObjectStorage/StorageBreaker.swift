@@ -61,6 +61,10 @@ final class StorageBreaker: ObjectStorage {
 
     func get(_ key: String) async throws -> [UInt8]? { try await watching { try await $0.get(key) } }
 
+    func part(_ key: String, _ range: Range<Int>) async throws -> [UInt8]? {
+        try await watching { try await $0.part(key, range) }
+    }
+
     func size(of key: String) async throws -> Int? { try await watching { try await $0.size(of: key) } }
 
     func delete(_ key: String) async throws { try await watching { try await $0.delete(key) } }

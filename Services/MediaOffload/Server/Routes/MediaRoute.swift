@@ -66,19 +66,32 @@ struct MediaRoute: Sendable {
                 status: 302,
                 headers: ["Location": url, "Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer"])
         }
-        guard let bytes = try await storage.get(object.key) else {
+        guard let size = try await storage.size(of: object.key) else {
             throw HTTPError(404, code: "MediaLost", "the object store has lost this")
         }
         // A cut file, for instance. The length costs nothing to compare, unlike the digest.
-        guard bytes.count == object.size else {
-            throw HTTPError(500, code: "MediaDamaged", "the object store has \(bytes.count) bytes of \(object.size)")
+        guard size == object.size else {
+            throw HTTPError(500, code: "MediaDamaged", "the object store has \(size) bytes of \(object.size)")
+        }
+        // In parts, so that those who read slowly don't have all of it in memory.
+        let body = HTTPBodyStream(length: UInt64(size)) { [storage] writer in
+            for start in stride(from: 0, to: size, by: Self.part) {
+                let range = start..<min(start + Self.part, size)
+                guard let bytes = try await storage.part(object.key, range), bytes.count == range.count else {
+                    throw HTTPError(500, code: "MediaDamaged", "the object store has lost the rest of it")
+                }
+                try await writer.write(bytes)
+            }
         }
         return HTTPResponse(
             headers: [
                 "Content-Type": object.contentType, "Cache-Control": "private", "ETag": tag,
                 "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-            ], body: bytes)
+            ], stream: body)
     }
+
+    /// The bytes that are read from the store at once.
+    private static let part = 64 << 10
 
     /// Asks permissions when there is no grant, for example when the user has never opened the partition with a device.
     /// - Throws: `HTTPError` 429 `TooManyRequests`, 503 `ServiceUnavailable`.
