@@ -14,6 +14,8 @@ public final class AppDirectory: Service {
 
     private struct State {
         var apps: [ExactText: DeployedApp] = [:]
+        /// The deployed apps whose present version can't be read.
+        var unreadable: Set<ExactText> = []
         var isLoaded = false
         var observers: [Observer] = []
         var loadWaiters: [CheckedContinuation<Void, Never>] = []
@@ -50,6 +52,21 @@ public final class AppDirectory: Service {
 
     /// The app of this id, or `nil` when none is deployed. Takes a lock.
     public func app(_ id: String) -> DeployedApp? { state.withLock { $0.apps[id] } }
+
+    /// The version of an app that is deployed can't be read by this process: a newer one has stored it, for instance.
+    public struct Unreadable: Error, CustomStringConvertible {
+        let app: ExactText
+
+        public var description: String { "the deployed version of \(app) can't be read" }
+    }
+
+    /// Throws unless the present versions of apps could be read, as far as they are deployed: what an app does about an event isn't known
+    /// otherwise.
+    public func requireReadable(_ apps: some Sequence<ExactText>) throws(Unreadable) {
+        let unreadable = state.withLock { $0.unreadable }
+        if unreadable.isEmpty { return }
+        for app in apps where unreadable.contains(app) { throw Unreadable(app: app) }
+    }
 
     /// All apps, by id.
     public var apps: [ExactText: DeployedApp] { state.withLock { $0.apps } }
@@ -143,10 +160,16 @@ public final class AppDirectory: Service {
         for (key, revision) in versions.sorted(by: { $0.key < $1.key }) {
             let id = key.text
             let present = known[key]
-            if let present, present.revisions == revision { continue }
+            if let present, present.revisions == revision {
+                state.withLock { _ = $0.unreadable.remove(key) }
+                continue
+            }
             do {
                 guard let app = try await registry.load(id) else { continue }
-                state.withLock { $0.apps[id] = app }
+                state.withLock { state in
+                    state.apps[id] = app
+                    state.unreadable.remove(key)
+                }
                 // A service without keys has no use for secrets.
                 for name in app.unreadableSecrets where !registry.keys.isEmpty {
                     logger.error(
@@ -162,9 +185,11 @@ public final class AppDirectory: Service {
                 await tell(.deployed(app))
             } catch let error as AppRegistryError {
                 // One app that can't be read must not prevent loading the others.
+                state.withLock { _ = $0.unreadable.insert(key) }
                 logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
+        state.withLock { $0.unreadable.formIntersection(versions.keys) }
         for id in known.keys.sorted().map(\.text) where versions[id] == nil {
             state.withLock { $0.apps[id] = nil }
             logger.notice("app removed", metadata: ["app": "\(id)"])

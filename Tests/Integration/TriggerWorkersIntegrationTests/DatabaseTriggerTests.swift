@@ -44,6 +44,39 @@ import Testing
         #expect(fixture.deadLetters(of: app).isEmpty)
     }
 
+    /// As during an upgrade, when a newer process has stored it.
+    @Test func `events of an app whose version can't be read wait until it can`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
+        try await fixture.postgres.withTransaction {
+            try await $0.runScript(
+                """
+                create table public.kept (definition json);
+                create function public.keep() returns trigger language plpgsql as $$
+                begin
+                    insert into public.kept values (new.definition);
+                    update partita.app_versions set definition = '{"of": "another form"}' where app = new.app;
+                    return null;
+                end $$;
+                -- At the end of the transaction: a deployment reads what it has stored.
+                create constraint trigger keep after insert on partita.app_versions deferrable initially deferred
+                for each row when (new.app = '\(app.id)') execute function public.keep();
+                """)
+        }
+        try await fixture.deployUnannounced(app)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(
+            ["_id": 1, "to": "ann"])
+        try await Task.sleep(for: .seconds(3))  // longer than it takes as a rule
+        #expect(try await counters.findOne(["_id": "ann"]) == nil)
+        try await fixture.postgres.execute(
+            "update partita.app_versions v set definition = k.definition from public.kept k where v.app = $1",
+            [.text(app.id)])
+        try await eventually("it is counted", within: patience) {
+            try await counters.findOne(["_id": "ann"])?["count"] == 1
+        }
+    }
+
     @Test func `a trigger sees the events right after its deployment, before the workers know of it`() async throws {
         let fixture = try await TriggersFixture.shared()
         var app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])

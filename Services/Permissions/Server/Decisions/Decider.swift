@@ -172,6 +172,7 @@ struct Decider: Sendable {
     /// Evaluates the rules; a failure denies access.
     private func verdict(on subject: Subject, claims: Document, isShutOut: Bool) async throws -> Verdict {
         guard let app = apps.app(subject.app) else {
+            try apps.requireReadable([ExactText(subject.app)])
             return Verdict(access: .none, reason: "the app is not deployed", dependencies: [])
         }
         if isShutOut {
@@ -235,6 +236,7 @@ struct Decider: Sendable {
     /// Whether the failure is transient: an unavailable engine, or the end of the process, says nothing about a rule.
     private static func mayPass(_ error: any Error) -> Bool {
         error is PostgresError || error is CancellationError || error is RuleEvaluator.Interrupted
+            || error is AppDirectory.Unreadable
             || (error as? DocumentStoreError)?.code == .unavailable
     }
 

@@ -19,6 +19,7 @@ struct AuthenticationTriggersHandler: EventHandler {
 
     func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
         try await apps.refresh()  // as for events of documents
+        try apps.requireReadable(events.map { ExactText($0.payload.app) })
         for event in events.map(\.payload) {
             guard let app = apps.app(event.app), let operation = event.kind.operationType else { continue }
             for trigger in app.definition.triggers {

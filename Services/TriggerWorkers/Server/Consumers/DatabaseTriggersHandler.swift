@@ -25,6 +25,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         // A trigger sees every event since it was deployed, including the one right after it.
         try await self.apps.refresh()
+        try self.apps.requireReadable(apps)
         var concerned = ConcernedCollections()
         for app in apps.map(\.text) {
             if let presence = self.apps.app(app)?.definition.presence {
@@ -57,6 +58,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // Events from a sweep are delivered without a call of `concern`.
         try await apps.refresh()
+        try apps.requireReadable(events.map { ExactText(share(of: $0)) })
         if events.count == 1 { return try await handleLane(events) }
         // They came into one lane; under the present version of the app, in which no trigger is ordered any more, they may be of several.
         var lanes: [ExactText: [ReceivedEvent<DocumentChangesEvent>]] = [:]

@@ -91,6 +91,7 @@ struct ScheduledTriggers: Service {
                     }
                 }
                 defer { group.cancelAll() }
+                try apps.requireReadable([ExactText(run.app)])
                 // Nothing is run for a trigger that was removed or disabled meanwhile.
                 if let app = apps.app(run.app), let trigger = app.definition.trigger(run.trigger),
                     !trigger.isDisabled
