@@ -36,6 +36,8 @@ public final class ShutOut: Service {
     private struct State {
         var users: [User: ShutOutTable.Reason] = [:]
         var sessions = EndedSessions()
+        /// Whether users may have been enabled since Postgres was last read, which only a reading of all shows.
+        var isWholeDue = true
         /// The time immediately before Postgres was last read.
         var lookedAt: ContinuousClock.Instant?
     }
@@ -99,12 +101,20 @@ public final class ShutOut: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while true {
-                    self.wakeUp.yield()
+                    self.wakeUpForAll()
                     try await Task.sleep(for: Self.pollInterval)
                 }
             }
             group.addTask { try await self.listener.run() }
-            group.addTask { for await _ in self.listener.events { self.wakeUp.yield() } }
+            group.addTask {
+                for await event in self.listener.events {
+                    if case .notification(let notification) = event, notification.payload.isEmpty {
+                        self.wakeUp.yield()
+                    } else {
+                        self.wakeUpForAll()
+                    }
+                }
+            }
             for await _ in wakeUps {
                 while await !look() { try await Task.sleep(for: Self.pause) }
             }
@@ -113,17 +123,26 @@ public final class ShutOut: Service {
         try Task.checkCancellation()
     }
 
+    /// Has all users read: some may be enabled.
+    private func wakeUpForAll() {
+        state.withLock { $0.isWholeDue = true }
+        wakeUp.yield()
+    }
+
     private func look() async -> Bool {
+        let isWhole = state.withLock { state in
+            defer { state.isWholeDue = false }
+            return state.isWholeDue
+        }
         do {
             let start = ContinuousClock.now
-            let before = state.withLock { $0.lookedAt }
-            let users = try await users.withTokens()
-            // Many sessions end, so only those that ended since the last read are read.
-            let ended = try await sessions.withTokens(
-                endedWithin: before.map { start - $0 + Self.longestTransaction })
+            // Many users may delete their accounts, and many sessions end, so only those since the last read are read.
+            let age = state.withLock { $0.lookedAt }.map { start - $0 + Self.longestTransaction }
+            let users = try await users.withTokens(blockedWithin: isWhole ? nil : age)
+            let ended = try await sessions.withTokens(endedWithin: age)
             let isMore = state.withLock { state in
                 let isMore = users.keys.contains { state.users[$0] == nil }
-                state.users = users
+                if isWhole { state.users = users } else { state.users.merge(users) { $1 } }
                 state.lookedAt = start
                 state.sessions.prune(now: clock.now())
                 return state.sessions.add(ended, now: clock.now()) || isMore
@@ -132,6 +151,7 @@ public final class ShutOut: Service {
             if isMore { observer.withLock { $0 }?() }
             return true
         } catch {
+            if isWhole { state.withLock { $0.isWholeDue = true } }
             if !(error is CancellationError) {
                 logger.warning("blocked users and ended sessions can't be read", metadata: ["error": "\(error)"])
             }
@@ -145,14 +165,15 @@ public final class ShutOut: Service {
         EventTail<AuthEvent>(
             pool: pool, kafka: kafka, logger: logger,
             // Events from before this position aren't delivered.
-            onPositioned: { [wakeUp] _ in wakeUp.yield() }
+            onPositioned: { [self] _ in wakeUpForAll() }
         ) { [self] events in
             var ended: [EndedSession] = []
             for event in events {
                 do {
                     let payload = try event.decoded().payload
                     switch payload.kind {
-                    case .userDeleted, .userDisabled, .userEnabled: wakeUp.yield()
+                    case .userDeleted, .userDisabled: wakeUp.yield()
+                    case .userEnabled: wakeUpForAll()
                     case .signedOut, .sessionRevoked: if let session = EndedSession(payload) { ended.append(session) }
                     case .userCreated, .signedIn, .identityLinked: break
                     }

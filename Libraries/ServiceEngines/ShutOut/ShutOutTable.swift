@@ -11,6 +11,9 @@ public struct ShutOutTable: Sendable {
     static let channel = "partita_shut_out"
     /// Notifies the channel when the transaction commits. Commits that notify wait for each other; these are few.
     static let tell = "select pg_notify('\(channel)', '')"
+    /// The same, of a row that is gone.
+    static let tellRemoval = "select pg_notify('\(channel)', '\(removal)')"
+    static let removal = "removal"
 
     private let sql: any PostgresQuerying
 
@@ -31,7 +34,7 @@ public struct ShutOutTable: Sendable {
     public func remove(_ user: String, app: String) async throws {
         try await sql.execute(
             "delete from partita.shut_out_users where app = $1 and user_id = $2", [.text(app), .text(user)])
-        try await sql.execute(Self.tell)
+        try await sql.execute(Self.tellRemoval)
     }
 
     /// Why a user is blocked; `nil` if they aren't.
@@ -51,12 +54,14 @@ public struct ShutOutTable: Sendable {
     }
 
     /// The blocked users who may still have an unexpired access token.
-    func withTokens() async throws -> [ShutOut.User: Reason] {
+    /// - Parameter age: only users who were blocked within this time; `nil` for all.
+    func withTokens(blockedWithin age: Duration?) async throws -> [ShutOut.User: Reason] {
+        let longest = ShutOut.longestToken
         let rows = try await sql.query(
             """
             select app, user_id, is_deleted from partita.shut_out_users
             where since > clock_timestamp() - make_interval(secs => $1)
-            """, [.double(ShutOut.longestToken / .seconds(1))]
+            """, [.double(min(age ?? longest, longest) / .seconds(1))]
         ).decode((String, String, Bool).self)
         return Dictionary(uniqueKeysWithValues: rows.map { (.init(app: $0, id: $1), $2 ? .deleted : .disabled) })
     }
