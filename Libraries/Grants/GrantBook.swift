@@ -38,6 +38,9 @@ public final class GrantBook: Service {
     /// How often the uses of grants are written down, and when again after a failure.
     private static let usesInterval = Duration.seconds(86_400)
     private static let usesPatience = Duration.seconds(600)
+    /// Grants that were read and whose use isn't written down, and how often that is done.
+    private let stale = Locked<Set<GrantHolder>>([])
+    private static let staleInterval = Duration.seconds(60)
 
     private static let unansweredQuestions = Counter(
         label: "grants_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
@@ -51,7 +54,11 @@ public final class GrantBook: Service {
         budget: QuestionBudget, logger: Logger
     ) {
         self.client = client
-        standing = GatheredReads { try await GrantHolder.grants(of: $0, from: client) }
+        standing = GatheredReads { [stale] holders in
+            try await GrantHolder.grants(of: holders, from: client) { found in
+                stale.withLock { $0.formUnion(found) }
+            }
+        }
         self.budget = Locked(budget)
         // A single app has up to half of the places.
         turns = FairGate(
@@ -139,6 +146,21 @@ public final class GrantBook: Service {
                     }
                 }
             }
+            group.addTask {
+                try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+                    let report = FailureReport("grant-uses", logger: self.logger)
+                    while !Task.isCancelled {
+                        try await Task.sleep(for: Self.staleInterval)
+                        do {
+                            try await self.writeStale()
+                            report.succeeded("the uses of grants are written down again")
+                        } catch {
+                            // Who opens the partition again has it written then.
+                            report.failed("the uses of grants can't be written down now", error)
+                        }
+                    }
+                }
+            }
             try await background.run()
             group.cancelAll()
         }
@@ -154,13 +176,23 @@ public final class GrantBook: Service {
             }
         }
         do {
-            try await GrantUses.write(holders, to: client)
+            try await writeStale()
+            try await GrantUses.write(holders, to: client, waits: false)
             return true
         } catch {
             logger.warning(
                 "the uses of grants can't be written down, it is tried again", metadata: ["error": "\(error)"])
             return false
         }
+    }
+
+    /// Writes down that grants are in use that were read.
+    private func writeStale() async throws {
+        let holders = stale.withLock { stale in
+            defer { stale = [] }
+            return Array(stale)
+        }
+        try await GrantUses.write(holders, to: client, waits: false)
     }
 
     /// Asks permissions without waiting for the broker; a question that is lost is only logged.

@@ -63,6 +63,20 @@ import Testing
         #expect(try await fixture.daysUnused("uma") == 0)
         #expect(try await fixture.daysUnused("udo") == 89)
 
+        // It isn't waited for while the grant won't end for long, and not with an error.
+        try await fixture.lastUse(of: "udo", daysAgo: 40)
+        try await fixture.postgres.withTransaction { transaction in
+            try await transaction.execute("select from partita.grants where user_id = 'udo' for share")
+            _ = try await book.resolve(
+                app: PermissionsFixture.app, user: "udo", device: "d", partition: partition, claims: ["id": "udo"])
+            #expect(await book.writeUses())
+            #expect(try await fixture.daysUnused("udo") == 40)
+        }
+        _ = try await book.resolve(
+            app: PermissionsFixture.app, user: "udo", device: "d", partition: partition, claims: ["id": "udo"])
+        #expect(await book.writeUses())
+        #expect(try await fixture.daysUnused("udo") == 0)
+
         // A use of this week isn't written again.
         try await fixture.lastUse(of: "uma", daysAgo: 7)
         #expect(await book.writeUses())
