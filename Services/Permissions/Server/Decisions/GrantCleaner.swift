@@ -50,8 +50,7 @@ struct GrantCleaner: Service {
             select g.app, g.user_id, g.partition from partita.grants g where \(GrantTable.needless)
             limit \(Self.batch)
             """, [.double(Self.age / .seconds(1))])
-        var count = 0
-        for subject in subjects where try await grants.remove(subject, olderThan: Self.age) { count += 1 }
+        let count = try await each(subjects) { try await grants.remove($0, olderThan: Self.age) }
         // The outbox reads what waits for removal from the topic again and again.
         _ = try await cleanTopic()
         return count
@@ -64,9 +63,7 @@ struct GrantCleaner: Service {
             select g.app, g.user_id, g.partition from partita.grants g where \(GrantTable.unused)
             limit \(Self.batch)
             """, [])
-        var count = 0
-        for subject in subjects where try await grants.end(subject) { count += 1 }
-        return count
+        return try await each(subjects) { try await grants.end($0) }
     }
 
     /// - Returns: the number of removed subjects, at most a batch.
@@ -79,8 +76,24 @@ struct GrantCleaner: Service {
                     select from partita.grants g where (g.app, g.partition, g.user_id) = (s.app, s.partition, s.user_id))
             limit \(Self.batch)
             """, [.double(Self.age / .seconds(1))])
+        return try await each(subjects) { try await grants.forget($0) }
+    }
+
+    /// Does something for each of some subjects: one that fails, since its partition is locked, doesn't keep the others from it.
+    /// - Returns: how often it was done.
+    /// - Throws: the first failure, at the end.
+    private func each(_ subjects: [Subject], _ work: (Subject) async throws -> Bool) async throws -> Int {
         var count = 0
-        for subject in subjects where try await grants.forget(subject) { count += 1 }
+        var failure: (any Error)?
+        for subject in subjects {
+            do {
+                if try await work(subject) { count += 1 }
+            } catch {
+                try Task.checkCancellation()
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
         return count
     }
 
