@@ -14,5 +14,6 @@ extension AccountStore {
             (7, "administration", PackageResources._007_administration_sql),
             (8, "redirect-links", PackageResources._008_redirect_links_sql),
             (9, "session-ends", PackageResources._009_session_ends_sql),
+            (10, "live-sessions", PackageResources._010_live_sessions_sql),
         ])
 }

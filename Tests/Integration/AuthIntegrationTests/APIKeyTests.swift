@@ -44,6 +44,31 @@ import Testing
         #expect(answers == Array(repeating: 200, count: 15))
     }
 
+    @Test func `a user who signs in again and again keeps a limited number of sessions`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app()
+        let tokens = try await app.newUser("many@example.org")
+        // As if the user had signed in so often, an hour ago.
+        try await fixture.postgres.execute(
+            """
+            insert into partita.auth_sessions (id, app, user_id, device, provider, token_id, advanced_at, created_at, expires_at,
+                access_expires_at, seen_at)
+            select s.id || '-' || n, app, user_id, device, provider, s.id || '-' || n, advanced_at, created_at, expires_at,
+                access_expires_at, created_at - 3600000 + n
+            from partita.auth_sessions s, generate_series(1, 600) n where app = $1 and user_id = $2
+            """, [.text(app.app), .text(tokens.user)])
+        let next = try await app.signIn("many@example.org")
+        let live = try await fixture.postgres.query(
+            """
+            select count(*), min(split_part(id, '-', 2)::int) filter (where id like '%-%') from partita.auth_sessions
+            where app = $1 and user_id = $2 and revoked_at is null
+            """, [.text(app.app), .text(tokens.user)]
+        )[0].decode((Int, Int).self)
+        // With the first one and the last, 498 of the others.
+        #expect(live == (500, 103))
+        for token in [tokens, next] { #expect(try await app.refresh(token.refresh).status == 201) }
+    }
+
     /// As a reset does, which locks the user, then ends sessions and disables keys.
     @Test func `a key isn't made in a session that ends meanwhile`() async throws {
         let fixture = try await AuthFixture.shared()

@@ -18,6 +18,9 @@ struct Sessions: Sendable {
     let lifetimes: TokenLifetimes
     let logger: Logger
 
+    /// How many sessions a user has at most; the ones that were used longest ago end.
+    static let sessionLimit = 500
+
     /// What a client gets.
     struct Grant: Sendable {
         var accessToken: String
@@ -49,6 +52,10 @@ struct Sessions: Sendable {
         try await tables.noteSignIn(user: user.id, of: user.app, now: now)
         try await tables.append(
             accounts.event(.signedIn, user, providers: [provider], session: session.id, device: client.device))
+        // A server may sign in by its key for each call. All sessions of a user have to be ended at once when the account is disabled.
+        let ended = try await tables.endSessions(
+            ofUser: user.id, app: user.app, but: Self.sessionLimit, now: now)
+        try await ends.tell(ended, .sessionRevoked, of: user, in: tables)
         return Begun(user: user, session: session)
     }
 

@@ -39,6 +39,8 @@ enum SessionEnd: String, Sendable {
     case stolen
     /// An administrator ended it, or the account was disabled or deleted.
     case administrator
+    /// The user had begun too many later ones.
+    case tooMany = "too-many"
 }
 
 /// A session that has ended.
@@ -117,6 +119,18 @@ extension AccountTables {
     /// - Returns: those that had not ended before.
     func endSessions(ofUser user: String, app: String, by end: SessionEnd, now: Int64) async throws -> [EndedRow] {
         try await endSessions("app = $3 AND user_id = $4", [.text(app), .text(user)], by: end, now: now)
+    }
+
+    /// Ends the sessions of a user that were used longest ago, but for some.
+    ///
+    /// - Parameter count: how many stay.
+    func endSessions(ofUser user: String, app: String, but count: Int, now: Int64) async throws -> [EndedRow] {
+        try await endSessions(
+            """
+            id = ANY(ARRAY(
+                SELECT id FROM partita.auth_sessions WHERE app = $3 AND user_id = $4 AND revoked_at IS NULL
+                ORDER BY coalesce(seen_at, created_at) DESC OFFSET \(count)))
+            """, [.text(app), .text(user)], by: .tooMany, now: now)
     }
 
     /// Ends the sessions that began with an API key; of those that began before keys were noted, all of the user's.
