@@ -44,6 +44,18 @@ import Testing
         ).decode(String.self)
         #expect(holders == ["* s:hall write", "late s:late write"])
 
+        // Unused for long, it ends, as a user's does; who asks then has it given again.
+        func hasEnded() async throws -> Bool? {
+            try await fixture.postgres.query(
+                "select expires_at is not null from partita.grants where partition = 's:hall' and user_id = '*'"
+            ).first?.decode(0)
+        }
+        try await fixture.postgres.execute(
+            "update partita.grants set used_on = current_date - 91 where partition = 's:hall' and user_id = '*'")
+        try await eventually("it ends", within: patience) { try await hasEnded() == true }
+        try await fixture.ask("later", "hall")
+        try await eventually("it is given again", within: patience) { try await hasEnded() == false }
+
         try await fixture.tell(.userDisabled, of: "every-1")
         let standing = try await fixture.postgres.query(
             """

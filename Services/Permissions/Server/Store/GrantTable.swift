@@ -155,10 +155,10 @@ package struct GrantTable: Sendable {
         and \(isPublished)
         """
 
-    /// Grants that no service has served by for long. Those for all users are few, and don't end. The number of days isn't a parameter: with
-    /// one, Postgres may choose a plan that reads all grants.
+    /// Grants that no service has served by for long, also those for all users, of which there is one for each partition that was ever opened. The
+    /// number of days isn't a parameter: with one, Postgres may choose a plan that reads all grants.
     static let unused = """
-        g.access <> 'none' and g.user_id <> '*' and g.used_on < current_date - 90
+        g.access <> 'none' and g.used_on < current_date - 90
         and (g.expires_at is null or g.expires_at < clock_timestamp() and \(hasSubject))
         and \(isPublished)
         """
