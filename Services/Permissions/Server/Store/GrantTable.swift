@@ -158,8 +158,7 @@ package struct GrantTable: Sendable {
     /// Grants that no service has served by for long, also those for all users, of which there is one for each partition that was ever opened. The
     /// number of days isn't a parameter: with one, Postgres may choose a plan that reads all grants.
     static let unused = """
-        g.access <> 'none' and g.used_on < current_date - 90
-        and (g.expires_at is null or g.expires_at < clock_timestamp() and \(hasSubject))
+        g.access <> 'none' and g.expires_at is null and g.used_on < current_date - 90
         and \(isPublished)
         """
 
