@@ -14,7 +14,7 @@ struct AccountCleaner: Service {
     /// How long published events are kept, in milliseconds, for operators who look into the database.
     private static let retention: Int64 = 3 * 86_400_000
 
-    private var steps: [(work: String, step: @Sendable () async throws -> Void)] {
+    private var steps: [RepeatedSteps.Step] {
         let tables = store.tables, clock = clock, audit = auditRetention.components.seconds * 1000
         return [
             ("account-events", { try await tables.deletePublished(before: clock.now() - Self.retention) }),
@@ -26,26 +26,10 @@ struct AccountCleaner: Service {
         ]
     }
 
-    func run() async throws {
-        let reports = steps.map { FailureReport($0.work, logger: logger) }
-        try? await cancelWhenGracefulShutdown {  // ends by cancellation only
-            while true {
-                // At the start and then at intervals: a service may be restarted more often than it cleans.
-                for ((work, step), report) in zip(steps, reports) {
-                    // One that fails doesn't keep the others from their work.
-                    do {
-                        try await step()
-                        report.succeeded("old rows are deleted again: \(work)")
-                    } catch {
-                        report.failed("old rows can't be deleted now: \(work)", error)
-                    }
-                }
-                try await Task.sleep(for: Self.interval)
-            }
-        }
-    }
+    /// At the start and then at intervals: a service may be restarted more often than it cleans.
+    func run() async throws { await RepeatedSteps(steps, every: Self.interval, logger: logger).run() }
 
     func clean() async throws {
-        for (_, step) in steps { try await step() }
+        for step in steps { try await step.perform() }
     }
 }

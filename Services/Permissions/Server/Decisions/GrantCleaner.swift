@@ -21,26 +21,14 @@ struct GrantCleaner: Service {
     private var grants: GrantTable { GrantTable(client: client) }
 
     func run() async throws {
-        try? await cancelWhenGracefulShutdown {  // ends by cancellation only
-            let steps: [(work: String, step: () async throws -> Int)] = [
-                ("removed-grants", removeGrants), ("unused-grants", endGrants),
-                ("forgotten-questions", forgetQuestions),
-                ("grants-topic", cleanTopic),
-            ]
-            let reports = steps.map { FailureReport($0.work, logger: logger) }
-            while !Task.isCancelled {
-                // One that fails, since a partition is locked, doesn't keep the others from their work.
-                for ((work, step), report) in zip(steps, reports) {
-                    do {
-                        while try await step() == Self.batch {}
-                        report.succeeded("old answers are removed again: \(work)")
-                    } catch {
-                        report.failed("old answers can't be removed now: \(work)", error)
-                    }
-                }
-                try await Task.sleep(for: Self.interval)
-            }
-        }
+        await RepeatedSteps(
+            [
+                ("removed-grants", { while try await removeGrants() == Self.batch {} }),
+                ("unused-grants", { while try await endGrants() == Self.batch {} }),
+                ("forgotten-questions", { while try await forgetQuestions() == Self.batch {} }),
+                ("grants-topic", { while try await cleanTopic() == Self.batch {} }),
+            ], every: Self.interval, logger: logger
+        ).run()
     }
 
     /// - Returns: the number of removed grants, at most a batch.

@@ -18,35 +18,18 @@ struct TriggerRetention: Service {
     /// Longer than a change is kept (`HistoryRetention`): after that an event can't be delivered again.
     private static let events = Duration.seconds(31 * 86_400)
 
-    private var steps: [(work: String, step: @Sendable () async throws -> Void)] {
+    private var steps: [RepeatedSteps.Step] {
         [
             ("function-log-age", forgetOldLogs), ("function-log-count", forgetLogsBeyondLimit),
             ("missed-events", forgetMissed), ("trigger-journals", forgetJournals), ("handled-triggers", forgetHandled),
         ]
     }
 
-    func run() async throws {
-        let reports = steps.map { FailureReport($0.work, logger: logger) }
-        // Ends by cancellation only.
-        try? await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // One that fails doesn't keep the others from their work.
-                for ((work, step), report) in zip(steps, reports) {
-                    do {
-                        try await step()
-                        report.succeeded("old rows are deleted again: \(work)")
-                    } catch {
-                        report.failed("old rows can't be deleted now: \(work)", error)
-                    }
-                }
-                try await Task.sleep(for: Self.interval)
-            }
-        }
-    }
+    func run() async throws { await RepeatedSteps(steps, every: Self.interval, logger: logger).run() }
 
     /// Deletes rows that are too old or too many.
     func sweep() async throws {
-        for (_, step) in steps { try await step() }
+        for step in steps { try await step.perform() }
     }
 
     private func forgetOldLogs() async throws {
