@@ -163,23 +163,9 @@ public struct HandledEvents: Sendable {
     /// Deletes the ids of events that were handled longer ago than `age`.
     /// - Parameter age: at least the retention of the topic, so that these events can't be delivered again.
     public func forgetIDs(olderThan age: Duration, on client: some PostgresQuerying) async throws {
-        let batch = 10_000
-        var count: Int
-        repeat {
-            // A statement for all of them could take longer than statements may.
-            let deleted = try await client.query(
-                """
-                WITH deleted AS (
-                    DELETE FROM partita.handled_event_ids
-                    WHERE consumer = $1 AND ctid = ANY(ARRAY(
-                        SELECT ctid FROM partita.handled_event_ids
-                        WHERE consumer = $1 AND handled_at < now() - $2::double precision * interval '1 second'
-                        ORDER BY handled_at LIMIT $3))
-                    RETURNING 1
-                )
-                SELECT count(*) FROM deleted
-                """, [.text(consumer), .double(age / .seconds(1)), .int(Int64(batch))])
-            count = try deleted.first?.decode(0) ?? 0
-        } while count == batch
+        try await client.deleteOldest(
+            from: "partita.handled_event_ids", by: "handled_at",
+            where: "consumer = $1 AND handled_at < now() - $2::double precision * interval '1 second'",
+            [.text(consumer), .double(age / .seconds(1))])
     }
 }

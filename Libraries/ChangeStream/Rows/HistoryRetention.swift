@@ -6,8 +6,9 @@ public import Postgres
 /// Drops change rows that are no longer needed, one day's table at a time, and old tombstones and upload outcomes.
 ///
 /// A day stays until its changes are published, every consumer that is known in `partita.handled_events` has handled
-/// them, and no paused trigger has missed one of them (`partita.trigger_missed_events`), but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
-/// consumer that was that far behind skips the dropped changes. The relay that leads the first shard runs it.
+/// them, and no paused trigger has missed one of them (`partita.trigger_missed_events`), but no longer than ``Options/limit``: when
+/// that is reached, an error is logged and counted, and the day is dropped. A consumer that was that far behind skips the dropped
+/// changes. The relay that leads the first shard runs it.
 public struct HistoryRetention: Sendable {
     /// How long changes and tombstones are kept, in days.
     public struct Options: Sendable {
@@ -62,21 +63,23 @@ public struct HistoryRetention: Sendable {
             try await drop("partita.\("changes_\(day)".postgresIdentifier)")
             dropped.append(day)
         }
-        try await dropRows(RetentionSQL.dropTombstones)
-        try await dropRows(RetentionSQL.dropOutcomes)
+        let age = PostgresValue.int(Int64(options.tombstoneDays))
+        try await dropTombstones(age)
+        try await client.deleteOldest(
+            from: "partita.upload_outcomes", by: "created_at",
+            where: "created_at < now() - $1::bigint * interval '1 day'", [age])
         return dropped
     }
 
     /// How many rows one statement drops: a short one holds up nothing, however many are due.
     static let batch = 5000
 
-    /// Drops rows that are too old, until none is left.
-    private func dropRows(_ statement: String) async throws {
-        let parameters = [PostgresValue.int(Int64(options.tombstoneDays)), .int(Int64(Self.batch))]
+    /// Drops tombstones that are too old, until none is left.
+    private func dropTombstones(_ age: PostgresValue) async throws {
         var dropped: Int
         repeat {
-            guard let row = try await client.query(statement, parameters).first else { return }
-            dropped = try row.decode(0)
+            let rows = try await client.query(RetentionSQL.dropTombstones, [age, .int(Int64(Self.batch))])
+            dropped = try rows.first?.decode(0) ?? 0
         } while dropped == Self.batch
     }
 
@@ -144,26 +147,12 @@ private enum RetentionSQL {
         """
     }
 
-    /// The rows of a table that were written before a time, the oldest first. `$1` days, `$2` rows.
-    private static func due(_ table: String, by time: String) -> String {
-        """
-        ctid = any(array(
-            select ctid from \(table) where \(time) < now() - $1::bigint * interval '1 day' order by \(time) limit $2))
-        """
-    }
-
-    /// `$1` days, `$2` rows. Returns the number of dropped rows.
-    static let dropOutcomes = """
-        with dropped as (
-            delete from partita.upload_outcomes where \(due("partita.upload_outcomes", by: "created_at")) returning 1
-        )
-        select count(*) from dropped
-        """
-
     /// `$1` days, `$2` rows. Records the revision up to which a partition's tombstones were dropped, and returns their number.
     static let dropTombstones = """
         with dropped as (
-            delete from partita.tombstones where \(due("partita.tombstones", by: "deleted_at"))
+            delete from partita.tombstones where ctid = any(array(
+                select ctid from partita.tombstones where deleted_at < now() - $1::bigint * interval '1 day'
+                order by deleted_at limit $2))
             returning app, partition, epoch, revision
         ), recorded as (
             insert into partita.tombstone_horizons as h (app, partition, epoch, revision)

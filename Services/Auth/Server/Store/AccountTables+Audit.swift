@@ -69,6 +69,7 @@ extension AccountTables {
 
     /// Deletes records that are older than a time and were published.
     func deleteAudit(before time: Int64) async throws {
-        try await delete("partita.auth_audit", by: #""time""#, "< $1 AND is_published", time)
+        try await sql.deleteOldest(
+            from: "partita.auth_audit", by: #""time""#, where: #""time" < $1 AND is_published"#, [.int(time)])
     }
 }

@@ -123,29 +123,20 @@ extension AccountTables {
     }
 
     func deleteExpiredEmailTokens(now: Int64) async throws {
-        try await delete("partita.auth_email_tokens", by: "expires_at", "<= $1", now)
+        try await sql.deleteOldest(
+            from: "partita.auth_email_tokens", by: "expires_at", where: "expires_at <= $1", [.int(now)])
     }
 
     func deleteExpiredRedirects(now: Int64) async throws {
-        try await delete("partita.auth_redirects", by: "expires_at", "<= $1", now)
+        try await sql.deleteOldest(
+            from: "partita.auth_redirects", by: "expires_at", where: "expires_at <= $1", [.int(now)])
     }
 
     /// As long as an access token lives, its session can be ended.
     func deleteExpiredSessions(now: Int64) async throws {
-        try await delete("partita.auth_sessions", by: "greatest(expires_at, access_expires_at)", "<= $1", now)
+        let end = "greatest(expires_at, access_expires_at)"
+        try await sql.deleteOldest(from: "partita.auth_sessions", by: end, where: "\(end) <= $1", [.int(now)])
     }
 
     func deleteExpiredEnds() async throws { try await EndedSessionTable(sql).deleteExpired() }
-
-    /// Deletes rows by a time, the oldest first, in statements that each take a short time.
-    /// - Parameter condition: what the time has to fulfil, and the row besides; `$1` is `limit`.
-    func delete(_ table: String, by time: String, _ condition: String, _ limit: Int64) async throws {
-        let batch = 5000
-        while try await sql.execute(
-            """
-            DELETE FROM \(table) WHERE ctid = ANY(ARRAY(
-                SELECT ctid FROM \(table) WHERE \(time) \(condition) ORDER BY \(time) LIMIT \(batch)))
-            """, [.int(limit)]) == batch
-        {}
-    }
 }

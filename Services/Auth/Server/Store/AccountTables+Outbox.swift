@@ -53,7 +53,8 @@ extension AccountTables {
     }
 
     func deletePublished(before time: Int64) async throws {
-        try await delete("partita.auth_outbox", by: "published_at", "< $1", time)
+        try await sql.deleteOldest(
+            from: "partita.auth_outbox", by: "published_at", where: "published_at < $1", [.int(time)])
     }
 
     /// When the oldest event that isn't published was written, in milliseconds since 1970; `nil` when all are.

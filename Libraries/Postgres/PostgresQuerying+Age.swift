@@ -1,0 +1,18 @@
+extension PostgresQuerying {
+    /// Deletes rows, the oldest first, by statements that each take a short time: one for all of them could take longer than a statement may,
+    /// would delete nothing then, and has more to do the next time.
+    /// - Parameters:
+    ///   - time: The column, or the expression, by which an index finds the oldest.
+    ///   - condition: Which rows are deleted, with the placeholders of `parameters`.
+    public func deleteOldest(
+        from table: String, by time: String, where condition: String, _ parameters: [PostgresValue]
+    ) async throws {
+        let batch = 5000
+        while try await execute(
+            """
+            delete from \(table) where ctid = any(array(
+                select ctid from \(table) where \(condition) order by \(time) limit \(batch)))
+            """, parameters) == batch
+        {}
+    }
+}
