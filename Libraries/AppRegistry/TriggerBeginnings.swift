@@ -16,9 +16,7 @@ public struct TriggerBeginnings: Sendable {
     ///   - present: The version before it; `nil` if the app isn't deployed.
     init(of definition: AppDefinition, at time: Int64, after present: DeployedApp?) {
         for trigger in definition.triggers where !trigger.isDisabled {
-            if let present, let former = present.definition.trigger(trigger.name), trigger.continues(former),
-                trigger.keepsTimes(of: former)
-            {
+            if let present, trigger.continues(present.definition.trigger(trigger.name)) {
                 times[trigger.name] = present.triggerBeginnings.times[ExactText(trigger.name)]
             } else {
                 times[trigger.name] = time

@@ -8,20 +8,14 @@ extension TriggerDefinition {
         return !isDisabled && !former.isDisabled && hasSameEvents(as: former)
     }
 
-    /// Whether it has the scheduled times of a former version; true for triggers of other kinds.
-    public func keepsTimes(of former: Self) -> Bool {
-        guard case .schedule(let mine) = event, case .schedule(let others) = former.event else { return true }
-        return mine.cron == others.cron
-    }
-
-    /// Whether another version of the trigger is for events of the same collection or database, or of the same kind.
+    /// Whether another version of the trigger is for events of the same collection or database, of the same kind, or at the same times.
     private func hasSameEvents(as other: Self) -> Bool {
         switch (event, other.event) {
         case (.database(let mine), .database(let others)):
             mine.database.hasSameBytes(as: others.database)
                 && mine.collection.map { ExactText($0) } == others.collection.map { ExactText($0) }
         case (.authentication(let mine), .authentication(let others)): mine.operation == others.operation
-        case (.schedule, .schedule): true
+        case (.schedule(let mine), .schedule(let others)): mine.cron == others.cron
         default: false
         }
     }
