@@ -157,19 +157,14 @@ public final class AppDirectory: Service {
     private func load() async throws {
         let versions = try await registry.revisions()
         let known = state.withLock { $0.apps }
+        var unreadable: Set<ExactText> = []
         for (key, revision) in versions.sorted(by: { $0.key < $1.key }) {
             let id = key.text
             let present = known[key]
-            if let present, present.revisions == revision {
-                state.withLock { _ = $0.unreadable.remove(key) }
-                continue
-            }
+            if let present, present.revisions == revision { continue }
             do {
                 guard let app = try await registry.load(id) else { continue }
-                state.withLock { state in
-                    state.apps[id] = app
-                    state.unreadable.remove(key)
-                }
+                state.withLock { $0.apps[id] = app }
                 // A service without keys has no use for secrets.
                 for name in app.unreadableSecrets where !registry.keys.isEmpty {
                     logger.error(
@@ -185,11 +180,11 @@ public final class AppDirectory: Service {
                 await tell(.deployed(app))
             } catch let error as AppRegistryError {
                 // One app that can't be read must not prevent loading the others.
-                state.withLock { _ = $0.unreadable.insert(key) }
+                unreadable.insert(key)
                 logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
-        state.withLock { $0.unreadable.formIntersection(versions.keys) }
+        state.withLock { [unreadable] in $0.unreadable = unreadable }
         for id in known.keys.sorted().map(\.text) where versions[id] == nil {
             state.withLock { $0.apps[id] = nil }
             logger.notice("app removed", metadata: ["app": "\(id)"])
