@@ -19,13 +19,14 @@ struct ScheduledTriggers: Service {
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+            let claims = FailureReport("schedule-claims", logger: logger)
             try await withThrowingDiscardingTaskGroup { group in
                 while true {
                     for run in await due(now: clock.now()) {
                         // Its claim may have expired while Postgres was unavailable.
                         guard running.withLock({ $0.insert(run).inserted }) else { continue }
                         group.addTask {
-                            await perform(run)
+                            await perform(run, claims)
                             running.withLock { _ = $0.remove(run) }
                         }
                     }
@@ -73,20 +74,20 @@ struct ScheduledTriggers: Service {
                 message: "the scheduled time \(ISODate.text(run.at)) \(what)"))
     }
 
-    private func perform(_ run: ScheduleTable.Run) async {
+    /// - Parameter claims: What has a claim that can't be renewed.
+    private func perform(_ run: ScheduleTable.Run, _ claims: FailureReport) async {
         // Another worker's run of a trigger that was paused meanwhile: its claim expires, until the trigger is resumed.
         if apps.app(run.app)?.pause(of: run.trigger) != nil { return }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    let report = FailureReport("schedule-claims", logger: logger)
                     while true {
                         try await Task.sleep(for: ScheduleTable.claim / 3)
                         do {
                             try await table.renew(run)
-                            report.succeeded("the claims of scheduled runs are renewed again")
+                            claims.succeeded("the claims of scheduled runs are renewed again")
                         } catch {
-                            report.failed("the claim of a scheduled run can't be renewed now", error)
+                            claims.failed("the claim of a scheduled run can't be renewed now", error)
                         }
                     }
                 }
