@@ -150,6 +150,7 @@ public final class GrantBook: Service {
                 try? await cancelWhenGracefulShutdown {  // ends by cancellation only
                     let report = FailureReport("grant-uses", logger: self.logger)
                     while !Task.isCancelled {
+                        // Gathered for a while: many devices open partitions at the same time.
                         try await Task.sleep(for: Self.staleInterval)
                         do {
                             try await self.writeStale()

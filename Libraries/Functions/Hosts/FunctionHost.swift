@@ -29,7 +29,7 @@ actor FunctionHost: LoopActor {
     private let logger: Logger
     /// Called when a call may be possible here that wasn't before, or the process has ended.
     let changed: @Sendable () -> Void
-    /// Called with the name of a function that keeps others from running in its host.
+    /// Called with a call that keeps others from running in its host.
     let obstructed: @Sendable (FunctionInvocation) -> Void
     /// Called when a call has ended that went on after its answer.
     let calmed: @Sendable (FunctionHost) -> Void

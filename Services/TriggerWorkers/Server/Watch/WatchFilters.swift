@@ -16,6 +16,7 @@ struct WatchFilters: Sendable {
         let result = Result { try body() }
         let wait = budget.charge(.now - start, of: Fingerprint("\(app)/\(user)".utf8).value)
         gate.leave(owner, member: member)
+        // The stream that has taken much waits; its end needn't.
         if let wait, case .success = result { try await Task.sleep(for: wait) }
         return try result.get()
     }
