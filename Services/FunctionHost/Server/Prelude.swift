@@ -9,11 +9,12 @@ enum Prelude {
 
     static let source: String = {
         let rest = [
-            PackageResources.parts_js, PackageResources.numbers_js, PackageResources.ejson_js,
-            PackageResources.contents_js,
+            PackageResources.parts_js, PackageResources.types_js, PackageResources.numbers_js,
+            PackageResources.ejson_js, PackageResources.contents_js,
         ]
         let parts = [
-            ("octets", PackageResources.bytes_js), ("bson", PackageResources.bson_js),
+            ("octets", PackageResources.bytes_js), ("objectIds", PackageResources.objectid_js),
+            ("bson", PackageResources.bson_js),
             ("requests", PackageResources.http_js), ("bulk", PackageResources.bulk_js),
             ("responses", PackageResources.response_js), ("effects", PackageResources.effects_js),
             ("crypto", PackageResources.utils_js), ("inside", PackageResources.inside_js),

@@ -1,53 +1,31 @@
-// The types that JavaScript lacks. Each is made when it is first used. Their constructors also work without `new`, as existing apps use
-// them.
-function define(name, construct, Methods, statics = {}) {
-  function type(...parts) {
-    const self = new.target ? this : Object.create(type.prototype);
-    construct(self, ...parts);
-    return self;
-  }
-  Object.defineProperty(type, "name", { value: name });
-  type.prototype = Methods.prototype;
-  hidden(type.prototype, "constructor", type);
-  hidden(type.prototype, "_bsontype", name);
-  return Object.defineProperties(type, Object.getOwnPropertyDescriptors(statics));
-}
-const hidden = (object, key, value) => Object.defineProperty(object, key, { value, enumerable: false, writable: true, configurable: true });
-const fixed = (object, key, value) => Object.defineProperty(object, key, { value, enumerable: false });
+// The types that JavaScript lacks, besides ObjectId. Each is made when it is first used.
 const longOf = value => make("Long", value?._bsontype === "Long" ? value.value : value).value;
-const make = (name, ...parts) => new (types[name]())(...parts);
+const make = (name, ...parts) => new (type(name))(...parts);
 const number = (name, convert, write) => define(name, (self, value) => fixed(self, "value", convert(value)), class {
   valueOf() { return this.value; }
   toString() { return String(this.value); }
   toJSON() { return this.value; }
   toEJSON() { return write(this.value); }
 });
-const types = {
-  ObjectId: lazily(() => {
-    let counter = null;
-    return define("ObjectID", (self, id) => {
-      if (id === undefined || id === null) {
-        const { hex, randomBytes } = octets();
-        counter = ((counter ?? Math.floor(Math.random() * 0xffffff)) + 1) & 0xffffff;
-        const seconds = Math.floor(Date.now() / 1000);
-        id = seconds.toString(16).padStart(8, "0") + hex(randomBytes(5)) + counter.toString(16).padStart(6, "0");
-      } else if (typeof id === "object") {
-        id = id.toHexString ? id.toHexString() : octets().hex(id);
-      }
-      if (typeof id !== "string" || !/^[0-9a-fA-F]{24}$/.test(id)) {
-        throw new TypeError("an ObjectId is made of 24 hexadecimal digits, not of " + JSON.stringify(id));
-      }
-      fixed(self, "id", id.toLowerCase());
-    }, class {
-      toHexString() { return this.id; }
-      toString() { return this.id; }
-      toJSON() { return this.id; }
-      equals(other) { return String(other) === this.id; }
-      getTimestamp() { return new Date(parseInt(this.id.slice(0, 8), 16) * 1000); }
-      toEJSON() { return { $oid: this.id }; }
-    }, { isValid: id => /^[0-9a-fA-F]{24}$/.test(String(id)), createFromHexString: id => make("ObjectId", id) });
-  }),
-  Binary: lazily(() => define("Binary", (self, bytes, subtype = 0) => {
+const made = Object.create(null), type = name => made[name] ??= makeType(name);
+function makeType(name) {
+  switch (name) {
+    case "ObjectId": return objectIds();
+    case "Binary": return makeBinary();
+    case "UUID": return makeUUID();
+    case "Int32": return makeInt32();
+    case "Double": return makeDouble();
+    case "Long": return makeLong();
+    case "Decimal128": return makeDecimal128();
+    case "Timestamp": return makeTimestamp();
+    case "BSONRegExp": return makeBSONRegExp();
+    case "MinKey": return makeMinKey();
+    case "MaxKey": return makeMaxKey();
+    case "Opaque": return makeOpaque();
+  }
+}
+function makeBinary() {
+  return define("Binary", (self, bytes, subtype = 0) => {
     fixed(self, "buffer", typeof bytes === "string" ? octets().toUTF8(bytes) : Uint8Array.from(bytes ?? []));
     fixed(self, "sub_type", subtype);
   }, class {
@@ -66,8 +44,10 @@ const types = {
     fromText: text => make("Binary", octets().toUTF8(String(text))),
     fromBase64: (text, subtype = 0) => make("Binary", octets().fromBase64(text), subtype),
     fromHex: (text, subtype = 0) => make("Binary", octets().fromHex(text), subtype),
-  })),
-  UUID: lazily(() => define("UUID", (self, id) => {
+  });
+}
+function makeUUID() {
+  return define("UUID", (self, id) => {
     if (id === undefined || id === null) {
       id = octets().randomBytes(16);
       id[6] = id[6] & 15 | 64;
@@ -82,10 +62,16 @@ const types = {
     toJSON() { return this.toHexString(); }
     equals(other) { return String(other) === this.toHexString(); }
     toEJSON() { return { $binary: { base64: octets().toBase64(octets().fromHex(this.id)), subType: "04" } }; }
-  })),
-  Int32: lazily(() => number("Int32", (value = 0) => Number(value) | 0, value => ({ $numberInt: String(value) }))),
-  Double: lazily(() => number("Double", (value = 0) => Number(value), writeDouble)),
-  Long: lazily(() => define("Long", (self, low = 0, high = undefined) => {
+  });
+}
+function makeInt32() {
+  return number("Int32", (value = 0) => Number(value) | 0, value => ({ $numberInt: String(value) }));
+}
+function makeDouble() {
+  return number("Double", (value = 0) => Number(value), writeDouble);
+}
+function makeLong() {
+  return define("Long", (self, low = 0, high = undefined) => {
     const value = typeof low === "bigint" ? low
       : high === undefined ? BigInt(typeof low === "string" ? low : Math.trunc(Number(low)))
       : BigInt(high) << 32n | BigInt(low >>> 0);
@@ -121,31 +107,43 @@ const types = {
     fromBigInt: value => make("Long", value), fromBits: (low, high) => make("Long", low, high), isLong: value => value?._bsontype === "Long",
     get MAX_VALUE() { return make("Long", 2n ** 63n - 1n); }, get MIN_VALUE() { return make("Long", -(2n ** 63n)); },
     get ZERO() { return make("Long", 0); }, get ONE() { return make("Long", 1); },
-  })),
-  Decimal128: lazily(() => define("Decimal128", (self, text) => fixed(self, "value", String(text)), class {
+  });
+}
+function makeDecimal128() {
+  return define("Decimal128", (self, text) => fixed(self, "value", String(text)), class {
     // When the text stands for other bits than the number's, the number's bits follow it after a colon.
     toString() { return this.value.split(":", 1)[0]; }
     toJSON() { return this.toString(); }
     toEJSON() { return { $numberDecimal: this.value }; }
-  }, { fromString: text => make("Decimal128", text) })),
-  Timestamp: lazily(() => define("Timestamp", (self, t = 0, i = 0) => { self.t = t; self.i = i; }, class {
+  }, { fromString: text => make("Decimal128", text) });
+}
+function makeTimestamp() {
+  return define("Timestamp", (self, t = 0, i = 0) => { self.t = t; self.i = i; }, class {
     toEJSON() { return { $timestamp: { t: this.t, i: this.i } }; }
-  })),
-  BSONRegExp: lazily(() => define("BSONRegExp", (self, pattern, options = "") => { self.pattern = pattern; self.options = options; }, class {
+  });
+}
+function makeBSONRegExp() {
+  return define("BSONRegExp", (self, pattern, options = "") => { self.pattern = pattern; self.options = options; }, class {
     toEJSON() { return { $regularExpression: { pattern: this.pattern, options: this.options } }; }
-  })),
-  MinKey: lazily(() => define("MinKey", () => {}, class { toEJSON() { return { $minKey: 1 }; } }, { toEJSON: () => ({ $minKey: 1 }) })),
-  MaxKey: lazily(() => define("MaxKey", () => {}, class { toEJSON() { return { $maxKey: 1 }; } }, { toEJSON: () => ({ $maxKey: 1 }) })),
-  // Deprecated types that functions don't use: their values are kept unchanged.
-  Opaque: lazily(() => define("Opaque", (self, raw) => fixed(self, "raw", raw), class { toEJSON() { return this.raw; } })),
-};
+  });
+}
+function makeMinKey() {
+  return define("MinKey", () => {}, class { toEJSON() { return { $minKey: 1 }; } }, { toEJSON: () => ({ $minKey: 1 }) });
+}
+function makeMaxKey() {
+  return define("MaxKey", () => {}, class { toEJSON() { return { $maxKey: 1 }; } }, { toEJSON: () => ({ $maxKey: 1 }) });
+}
+// Deprecated types that functions don't use: their values are kept unchanged.
+function makeOpaque() {
+  return define("Opaque", (self, raw) => fixed(self, "raw", raw), class { toEJSON() { return this.raw; } });
+}
 // What functions get as `BSON`.
 const BSON = lazily(() => {
   const names = ["ObjectId", "Binary", "UUID", "Int32", "Double", "Long", "Decimal128", "Timestamp", "BSONRegExp", "MinKey", "MaxKey"];
   const all = {};
-  lazyProperties(all, names, name => types[name](), true);
-  lazyProperties(all, ["ObjectID"], types.ObjectId, true);
-  lazyProperties(all, ["Int64"], types.Long, true);
+  lazyProperties(all, names, type, true);
+  lazyProperties(all, ["ObjectID"], () => type("ObjectId"), true);
+  lazyProperties(all, ["Int64"], () => type("Long"), true);
   return all;
 });
-return { make, types, BSON };
+return { make, type, BSON };

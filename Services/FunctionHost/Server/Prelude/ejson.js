@@ -6,13 +6,8 @@ const writtenAs = Symbol();
 const readers = lazily(() => {
   const { make } = bson(), opaque = (_, whole) => make("Opaque", whole);
   return {
-    $oid: v => make("ObjectId", v), $numberDecimal: v => make("Decimal128", v),
+    $numberDecimal: v => make("Decimal128", v),
     $numberLong: v => Number.isSafeInteger(Number(v)) ? Number(v) : make("Long", v),
-    // BSON has later and earlier times than JavaScript: those are kept unchanged.
-    $date: (v, whole) => {
-      const date = new Date(typeof v === "object" ? Number(v.$numberLong) : v);
-      return Number.isNaN(date.getTime()) ? make("Opaque", whole) : date;
-    },
     $binary: (v, whole) => {
       const bytes = octets().fromBase64(typeof v === "string" ? v : v.base64);
       const subtype = parseInt(v.subType ?? whole.$type ?? "0", 16);
@@ -28,6 +23,11 @@ const readers = lazily(() => {
     $undefined: () => undefined, $symbol: opaque, $code: opaque, $dbPointer: opaque,
   };
 });
+// BSON has later and earlier times than JavaScript: those are kept unchanged.
+function readDate(value) {
+  const { $date } = value, date = new (realDate ?? Date)(typeof $date === "object" ? +$date.$numberLong : $date), time = date.getTime();
+  return time === time ? date : bson().make("Opaque", value);
+}
 function fromEJSON(value, name = "") {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return elementsFromEJSON(value, name);
@@ -35,8 +35,10 @@ function fromEJSON(value, name = "") {
   if (keys.length <= 2 && keys.length > 0 && keys[0].startsWith("$")) {
     const key = keys[0];
     switch (key) {
-      case "$numberInt": return noted(name, Number(value[key]), "int");
-      case "$numberDouble": return noted(name, Number(value[key]), "double");
+      case "$oid": return new (objectIds())(value[key]);
+      case "$date": return readDate(value);
+      case "$numberInt": return noted(name, +value[key], "int");
+      case "$numberDouble": return noted(name, +value[key], "double");
       case "$numberLong": {
         const number = Number(value[key]);
         if (Number.isSafeInteger(number)) return noted(name, number, "long");

@@ -1,5 +1,5 @@
 // How a run begins and ends that needs more than `run` itself has.
-function seedRandom(seed) {
+function randomOf(seed) {
   // sfc32: its 128 bits of state keep the ObjectIds of many runs apart.
   const wide = BigInt.asUintN(64, BigInt(seed));
   let a = Number(wide & 0xffffffffn) | 0, b = Number(wide >> 32n) | 0, c = 0x9e3779b9 | 0, count = 1;
@@ -12,49 +12,34 @@ function seedRandom(seed) {
     return sum >>> 0;
   };
   for (let round = 0; round < 12; round++) next();
-  Math.random = () => next() / 4294967296;
+  return () => next() / 4294967296;
 }
 // The clock of a repeatable run advances with its readings, by a millisecond per thousand, so that a loop that waits for a time
 // ends.
-function freezeClock(start) {
+function frozenClock(start) {
   let readings = 0;
-  setClock(() => start + Math.floor(readings++ / 1000));
+  return () => start + Math.floor(readings++ / 1000);
 }
 // Tells the host when the run reads the clock for the first time.
-function watchClock() {
-  const { now } = Date;
+function watchedClock(clock) {
   let isRead = false;
-  setClock(() => {
+  return () => {
     if (!isRead) host("clockRead");
     isRead = true;
-    return now();
-  });
+    return clock();
+  };
 }
-function setClock(now) {
-  const RealDate = Date;
-  globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, self) => Reflect.construct(target, args.length ? args : [now()], self === globalThis.Date ? target : self),
+// `Date` with another clock: see `setClock`.
+function dateOf(RealDate, start, isWatched) {
+  const clock = start === "" ? RealDate.now : frozenClock(Number(start)), now = isWatched ? watchedClock(clock) : clock;
+  const date = new Proxy(RealDate, {
+    construct: (target, args, self) => Reflect.construct(target, args.length ? args : [now()], self === date ? target : self),
     apply: () => new RealDate(now()).toString(),
     get: (target, key) => key === "now" ? now : target[key],
   });
+  return date;
 }
-// - textOfArguments: Extended JSON, or JSON if `kind` has "plain".
-// - seed, now: of a run that must be repeatable; otherwise empty.
-// - kind: has "response" for a function that gets an object for its response as the last argument, and "clock" if the host wants to know
-//   whether the run reads the clock.
-function begin(textOfArguments, kind, seed, now) {
-  if (seed !== "") {
-    isRepeatable = true;
-    seedRandom(seed);
-  }
-  if (now !== "") freezeClock(Number(now));
-  if (kind.includes("clock")) watchClock();
-  let args = JSON.parse(textOfArguments);
-  if (!kind.includes("plain")) args = fromEJSON(args);
-  const response = kind.includes("response") ? new (responses().Response)() : undefined;
-  if (response) args.push(response);
-  return { args, response };
-}
+const response = () => new (responses().Response)();
 function end(result, response) {
   if (isSettled(result)) done(result, response); else settled(result).then(result => done(result, response)).catch(fail);
 }
@@ -72,4 +57,4 @@ function unhandled(_, reason) {
 }
 const answer = (...words) => effects().answer(...words), fire = id => timers().fire(id);
 const check = (name, source) => host("compile", "function", name, modules().withoutImports(source));
-return { contents, compile, globals, begin, end, fail, unhandled, answer, fire, check };
+return { contents, compile, globals, fromEJSON, randomOf, dateOf, response, end, fail, unhandled, answer, fire, check };

@@ -1,6 +1,6 @@
 // The argument of `context.http`: a URL, or a document with the URL or its parts, in which texts and lists of texts mean the same.
 const listed = value => Array.isArray(value) ? value : [value];
-const isText = body => typeof body === "string" || ArrayBuffer.isView(body) || body instanceof ArrayBuffer || body instanceof bson().types.Binary();
+const isText = body => typeof body === "string" || ArrayBuffer.isView(body) || body instanceof ArrayBuffer || body instanceof bson().type("Binary");
 function urlOf({ scheme = "http", host, path = "", query, fragment }) {
   if (typeof host !== "string") return undefined;
   const pairs = Object.entries(query ?? {}).flatMap(([name, values]) =>

@@ -34,13 +34,17 @@ function typesOfChanged(present, { values, types }) {
 // A copy may have lost its types: by map, filter or spread of an array, or by way of JSON; and a number that is taken out of its document
 // has none. So the numbers that the request has read are kept, too, under the names of their fields, each with its type or, once it was
 // read with several, with "several". The elements of an array belong to the array's field; what is in no document has the name "".
-const numbersRead = new Map(), maximumNumbersRead = 100000;
+let numbersRead, intsRead = [];
+const maximumNumbersRead = 100000;
 let countOfNumbersRead = 0;
 // - type: for a long beyond 2^53, itself.
 function noted(name, value, type) {
-  if (!hasTypes && type !== "int") {
-    hasTypes = true;
-    noteInts(JSON.parse(plainArguments), "");
+  if (!hasTypes) {
+    if (type === "int") {
+      if (countOfNumbersRead++ < maximumNumbersRead) intsRead.push(name, value);
+      return value;
+    }
+    noteTypes();
   }
   // Any other number is written as a double anyway; a Map doesn't tell -0 from 0.
   if (!Number.isInteger(value) || Object.is(value, -0)) return value;
@@ -54,13 +58,22 @@ function noted(name, value, type) {
   }
   return value;
 }
+// Ints are only looked at when a number of another type was read.
+function noteTypes() {
+  hasTypes = true;
+  numbersRead = new Map();
+  countOfNumbersRead = 0;
+  for (let index = 0; index < intsRead.length; index += 2) noted(intsRead[index], intsRead[index + 1], "int");
+  intsRead = undefined;
+  noteInts(JSON.parse(plainArguments), "");
+}
 // The arguments that came as plain JSON, whose numbers are all ints, are only looked at when a number of another type was read.
 function noteInts(value, name) {
   if (typeof value === "number") noted(name, value, "int");
   else if (Array.isArray(value)) for (const element of value) noteInts(element, name);
   else if (typeof value === "object" && value !== null) for (const key of Object.keys(value)) noteInts(value[key], key);
 }
-const typeRead = (name, value) => numbersRead.get(name)?.get(value);
+const typeRead = (name, value) => numbersRead?.get(name)?.get(value);
 // The name of what is outside of all fields; without one nothing is looked up.
 const outermost = () => hasTypes ? "" : undefined;
 // The name of the arguments of an effect, of which only those are looked up that are written.

@@ -15,7 +15,7 @@ class Response {
     if (present) present[1].push(String(value)); else this.setHeader(name, value);
   }
   setBody(body) {
-    if (typeof body !== "string" && !(body instanceof bson().types.Binary()) && !ArrayBuffer.isView(body)) {
+    if (typeof body !== "string" && !(body instanceof bson().type("Binary")) && !ArrayBuffer.isView(body)) {
       throw new TypeError("setBody takes a text or a BSON.Binary: use JSON.stringify or EJSON.stringify");
     }
     this.#body = body;

@@ -1,12 +1,19 @@
-// What the host calls. See `begin` for the parameters.
+// What the host calls.
+// - textOfArguments: Extended JSON, or JSON if `kind` has "plain".
+// - kind: has "response" for a function that gets an object for its response as the last argument, and "clock" if the host wants to know
+//   whether the run reads the clock.
+// - seed, now: of a run that must be repeatable; otherwise empty.
 async function run(name, textOfArguments, givenContext, kind, seed, now) {
   textOfContext = givenContext;
   root = name;
-  if (kind.startsWith("plain")) plainArguments = textOfArguments;
   const context = globalThis.context = makeContext(name);
   try {
-    const isUsual = kind === "plain " && seed === "" && now === "";
-    const { args, response } = isUsual ? { args: JSON.parse(textOfArguments) } : parts().begin(textOfArguments, kind, seed, now);
+    const isPlainText = kind.startsWith("plain"), args = JSON.parse(textOfArguments);
+    if (isPlainText) plainArguments = textOfArguments; else readArguments(args);
+    if (seed !== "") beRepeatable(seed);
+    if (now !== "" || kind.endsWith("clock")) setClock(now, kind.endsWith("clock"));
+    const response = kind.includes("response") ? parts().response() : undefined;
+    if (response) args.push(response);
     const result = await load(name, context)(...args);
     if (response === undefined && result === undefined) host("done", "");
     else if (response === undefined && !hasTypes && isPlain(result, 0)) host("done", JSON.stringify(result));
@@ -14,6 +21,50 @@ async function run(name, textOfArguments, givenContext, kind, seed, now) {
   } catch (error) {
     parts().fail(error);
   }
+}
+// Arguments that are read from Extended JSON. The fields of a document, such as an event's, are read when the function asks for them:
+// few functions ask for all.
+function readArguments(args) {
+  for (let index = 0; index < args.length; index++) {
+    const value = args[index];
+    if (typeof value !== "object" || value === null) continue;
+    const names = Array.isArray(value) ? undefined : laterNames(value);
+    if (names === undefined) args[index] = parts().fromEJSON(value);
+    else readLater(value, names);
+  }
+}
+// The names of a document's fields that can be read later; `undefined` if it has to be read at once, since it stands for a value, or one of
+// its fields is a number, whose type the document keeps.
+function laterNames(value) {
+  const keys = Object.keys(value), names = [];
+  if (keys.length > 0 && keys[0][0] === "$") return undefined;
+  for (let index = 0; index < keys.length; index++) {
+    const field = value[keys[index]];
+    if (typeof field !== "object" || field === null) continue;
+    for (const first in field) {
+      if (first.startsWith("$number")) return undefined;
+      break;
+    }
+    names.push(keys[index]);
+  }
+  return names;
+}
+function readLater(object, names) {
+  const raw = { __proto__: null };
+  for (let index = 0; index < names.length; index++) raw[names[index]] = object[names[index]];
+  lazyProperties(object, names, name => parts().fromEJSON(raw[name], name), true);
+}
+function beRepeatable(seed) {
+  isRepeatable = true;
+  let random;
+  Math.random = () => (random ??= parts().randomOf(seed))();
+}
+// `Date` as the engine has made it, if the run has another clock.
+let realDate;
+// - start: the time that the clock of a repeatable run shows; otherwise empty.
+function setClock(start, isWatched) {
+  realDate = Date;
+  lazyProperties(globalThis, ["Date"], () => parts().dateOf(realDate, start, isWatched), false);
 }
 // Whether a value's JSON is its Extended JSON, too, with numbers that are read as JavaScript's are written, and nothing in it is to be
 // awaited. It asks for what most results consist of only.

@@ -1,0 +1,34 @@
+// The class of `_id`, which most documents need: made of little.
+let counter = null;
+class Methods {
+  toHexString() { return this.id; }
+  toString() { return this.id; }
+  toJSON() { return this.id; }
+  equals(other) { return String(other) === this.id; }
+  getTimestamp() { return new Date(parseInt(this.id.slice(0, 8), 16) * 1000); }
+  toEJSON() { return { $oid: this.id }; }
+}
+function ObjectId(id) {
+  const self = new.target ? this : Object.create(ObjectId.prototype);
+  return fixed(self, "id", typeof id === "string" && /^[0-9a-f]{24}$/.test(id) ? id : digits(id));
+}
+ObjectId.prototype = Methods.prototype;
+hidden(ObjectId.prototype, "constructor", ObjectId);
+hidden(ObjectId.prototype, "_bsontype", "ObjectID");
+hidden(ObjectId, "name", "ObjectID");
+ObjectId.isValid = id => /^[0-9a-fA-F]{24}$/.test(String(id));
+ObjectId.createFromHexString = id => new ObjectId(id);
+function digits(id) {
+  if (id === undefined || id === null) {
+    const { hex, randomBytes } = octets();
+    counter = ((counter ?? Math.floor(Math.random() * 0xffffff)) + 1) & 0xffffff;
+    const seconds = Math.floor(Date.now() / 1000);
+    return seconds.toString(16).padStart(8, "0") + hex(randomBytes(5)) + counter.toString(16).padStart(6, "0");
+  }
+  const text = typeof id !== "object" ? id : id.toHexString ? id.toHexString() : octets().hex(id);
+  if (typeof text !== "string" || !/^[0-9a-fA-F]{24}$/.test(text)) {
+    throw new TypeError("an ObjectId is made of 24 hexadecimal digits, not of " + JSON.stringify(text));
+  }
+  return text.toLowerCase();
+}
+return ObjectId;

@@ -1,0 +1,80 @@
+import DocumentModel
+import FunctionProtocol
+import Testing
+
+/// The fields of an argument are converted when the function reads them. It must not notice.
+struct ArgumentTests {
+    private static let id = ObjectId()
+    private static let event: Value = [
+        "_id": ["_data": "85a1"], "operationType": "update",
+        "documentKey": ["_id": .objectId(id)],
+        "fullDocument": [
+            "_id": .objectId(id), "long": .int64(5), "double": .double(2),
+            "at": .date(1_764_700_000_000), "late": .date(.max), "list": .array([.int64(1), .date(5)]),
+        ],
+        "ids": .array([.objectId(id)]), "at": .date(7), "nothing": .null,
+    ]
+
+    @Test(arguments: [
+        "exports = e => e", "exports = e => ({ ...e })", "exports = e => Object.assign({}, e)",
+        "exports = e => Object.fromEntries(Object.entries(e))", "exports = e => EJSON.parse(EJSON.stringify(e))",
+        "exports = e => { const copy = {}; for (const key in e) copy[key] = e[key]; return copy }",
+        "exports = e => { const { _id, operationType, ...rest } = e; return { _id, operationType, ...rest } }",
+        "exports = e => structuredClone({ e }).e", "exports = e => context.functions.execute('same', e)",
+        "exports = e => { for (const key of Object.keys(e)) { const value = e[key]; delete e[key]; e[key] = value } return e }",
+    ])
+    func `a function gets all of an event, in its order`(_ source: String) throws {
+        let host = try TestHost(["f": source, "same": "exports = e => e"])
+        for seed in [nil, 5] as [Int64?] {
+            let result = try host.call("f", [Self.event], seed: seed, now: seed).get()
+            #expect(result.isIdentical(to: Self.event), "\(result)")
+        }
+    }
+
+    @Test func `an event's fields are its own, can be changed, and are made once`() throws {
+        let host = try TestHost([
+            "f": """
+            exports = function (e) {
+              "use strict";
+              const document = e.fullDocument, key = e.documentKey._id;
+              e.fullDocument.long = 6;
+              e.ids = [];
+              delete e.at;
+              return [e.fullDocument === document, e.documentKey._id === key, document.long, e.ids.length, "at" in e, Object.keys(e),
+                key.constructor.name, key.equals(document._id), document.at instanceof Date, JSON.stringify(e.documentKey)];
+            }
+            """
+        ])
+        let names: [Value] = ["_id", "operationType", "documentKey", "fullDocument", "ids", "nothing"]
+        #expect(
+            try host.call("f", [Self.event], now: 1_764_700_000_000).get()
+                == .array([
+                    true, true, .int32(6), .int32(0), false, .array(names), "ObjectID", true, true,
+                    .string(#"{"_id":"\#(Self.id.hexString)"}"#),
+                ]))
+    }
+
+    @Test func `what stands for a value is that value, and a field of any name is a field`() throws {
+        let host = try TestHost([
+            "f":
+                "exports = (id, date, long, e) => [String(id), date.getTime(), long, Object.keys(e), e['__proto__'].at]"
+        ])
+        let odd: Value = .document(
+            Document(fields: [.init("__proto__", ["at": .date(3)]), .init("x", ["y": .date(1)])]))
+        let result = try host.call(
+            "f", [.objectId(Self.id), .date(9), .int64(7), odd]
+        ).get()
+        #expect(
+            result.isIdentical(
+                to: .array([.string(Self.id.hexString), .int32(9), .int64(7), ["__proto__", "x"], .date(3)])),
+            "\(result)")
+    }
+
+    @Test func `a clock that stands still can be watched`() throws {
+        let host = try TestHost(["f": "exports = () => [Date.now(), new Date().getTime()]"])
+        #expect(
+            try host.call("f", [], now: 1_764_700_000_000, watchesClock: true).get()
+                == .array([.double(1_764_700_000_000), .double(1_764_700_000_000)]))
+        #expect(host.clockReadings == 1)
+    }
+}
