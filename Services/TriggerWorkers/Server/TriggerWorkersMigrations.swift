@@ -13,5 +13,6 @@ enum TriggerWorkersMigrations {
             (6, "journal-writes", PackageResources._006_journal_writes_sql),
             (7, "replays", PackageResources._007_replays_sql),
             (8, "turns", PackageResources._008_turns_sql),
+            (9, "ages", PackageResources._009_ages_sql),
         ])
 }

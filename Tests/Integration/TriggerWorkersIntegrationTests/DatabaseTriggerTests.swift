@@ -197,6 +197,17 @@ import Testing
             insert into partita.handled_event_ids (consumer, event_id, handled_at)
             select 'trigger-workers', $1 || age::text, now() - age from unnest('{30 days, 32 days}'::interval[]) age
             """, [.text(app)])
+        try await fixture.postgres.execute(
+            """
+            insert into partita.trigger_failures (app, trigger, event_id, event, code, message, attempts, failed_at, replayed_at)
+            select $1, 't', coalesce(age::text, 'waiting'), '{}', 'c', 'm', 1, now() - interval '99 days', now() - age
+            from unnest('{30 days, 32 days, null}'::interval[]) age
+            """, [.text(app)])
+        try await fixture.postgres.execute(
+            """
+            insert into partita.trigger_missed_events (app, trigger, event_id, time, missed_at)
+            select $1, 't', age::text, 0, now() - age from unnest('{30 days, 32 days}'::interval[]) age
+            """, [.text(app)])
         try await TriggerRetention(client: fixture.postgres, logger: Logger(label: "test")).sweep()
         let logs = try await fixture.postgres.query(
             "select message from partita.function_logs where app = $1", [.text(app)])
@@ -204,6 +215,11 @@ import Testing
         let ids = try await fixture.postgres.query(
             "select event_id from partita.handled_event_ids where starts_with(event_id, $1)", [.text(app)])
         #expect(try ids.decode(String.self) == [app + "30 days"])
+        for (table, left) in [("trigger_failures", ["30 days", "waiting"]), ("trigger_missed_events", ["30 days"])] {
+            let rows = try await fixture.postgres.query(
+                "select event_id from partita.\(table) where app = $1 order by event_id", [.text(app)])
+            #expect(try rows.decode(String.self) == left)
+        }
     }
 
     @Test func `the latest log lines of an app are kept, up to the limit`() async throws {

@@ -14,14 +14,15 @@ struct TriggerRetention: Service {
 
     private static let interval = Duration.seconds(3600)
     /// How long log lines of functions are kept.
-    private static let logs = "7 days"
+    private static let logs = Duration.seconds(7 * 86_400)
     /// Longer than a change is kept (`HistoryRetention`): after that an event can't be delivered again.
     private static let events = Duration.seconds(31 * 86_400)
 
     private var steps: [RepeatedSteps.Step] {
         [
             ("function-log-age", forgetOldLogs), ("function-log-count", forgetLogsBeyondLimit),
-            ("missed-events", forgetMissed), ("trigger-journals", forgetJournals), ("handled-triggers", forgetHandled),
+            ("missed-events", forgetMissed), ("replayed-failures", forgetReplayed),
+            ("trigger-journals", forgetJournals), ("handled-triggers", forgetHandled),
         ]
     }
 
@@ -33,8 +34,13 @@ struct TriggerRetention: Service {
     }
 
     private func forgetOldLogs() async throws {
-        try await client.execute(
-            "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.logs)])
+        try await forget("function_logs", by: "at", after: Self.logs)
+    }
+
+    private func forget(_ table: String, by time: String, after age: Duration) async throws {
+        try await client.deleteOldest(
+            from: "partita.\(table)", by: time, where: "\(time) < now() - make_interval(secs => $1)",
+            [.double(age / .seconds(1))])
     }
 
     private func forgetLogsBeyondLimit() async throws {
@@ -49,8 +55,12 @@ struct TriggerRetention: Service {
 
     /// The changes that they name are gone.
     private func forgetMissed() async throws {
-        try await client.execute(
-            "delete from partita.trigger_missed_events where missed_at < now() - interval '31 days'")
+        try await forget("trigger_missed_events", by: "missed_at", after: Self.events)
+    }
+
+    /// Dead letters that nobody sees any more. Those that wait for an operator stay.
+    private func forgetReplayed() async throws {
+        try await forget("trigger_failures", by: "replayed_at", after: Self.events)
     }
 
     /// Those of runs that have ended and that nobody can replay, such as one whose dead letter was replayed and is handled.
