@@ -236,6 +236,7 @@ enum TestFunctions {
             if let id = arguments.first?["document"] { return id }
             guard let name = arguments.first?["name"]?.stringValue else { throw FunctionFailure() }
             return ["id": .string("custom-" + name), "name": .string(name)]
+        case "lose": throw AuthError(.serviceUnavailable, "the function lose can't run now; try again later")
         default: throw FunctionFailure()
         }
     }

@@ -86,6 +86,25 @@ import Testing
         }
     }
 
+    /// It may have sent the link already.
+    @Test func `an account stays when its confirmation function can't run, and is confirmed later`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app { $0.confirmation = Self.byFunction("lose") }
+        let refused = try await app.register("a@example.org")
+        #expect(refused.status == 503 && refused.code == "ServiceUnavailable")
+        #expect(try await app.register("a@example.org").code == "AccountNameInUse")
+        let again = try await app.call(
+            .post, "auth/providers/local-userpass/confirm/call", ["email": "a@example.org"])
+        #expect(again.code == "ServiceUnavailable")
+        let argument = TestFunctions.lastArgument(app: app.app)
+        let link = (
+            token: try #require(argument?["token"]?.stringValue),
+            tokenId: try #require(argument?["tokenId"]?.stringValue)
+        )
+        #expect(try await confirm(app, link).status == 200)
+        #expect(try await app.login("a@example.org").status == 200)
+    }
+
     @Test func `a confirmation function can be called again`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app { $0.confirmation = Self.byFunction("wait") }
@@ -154,5 +173,22 @@ import Testing
         let (no, failed) = try await answer("refuse")
         #expect(failed.code == "BadRequest")
         #expect(try await no.login("a@example.org").status == 200)
+    }
+
+    /// Whoever knows an address can call the function, which decides who they are.
+    @Test func `a stranger's calls of the reset function don't keep the owner from it`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app { $0.reset = #""runResetFunction": true, "resetFunctionName": "waitOnce""# }
+        _ = try await app.newUser("a@example.org")
+        let body: Document = ["email": "a@example.org", "password": "another one", "arguments": []]
+        func call(from address: String) async throws -> AppClient.Answer {
+            try await app.call(.post, Self.path + "/call", body, headers: ["X-Forwarded-For": address])
+        }
+        var codes: [String?] = []
+        for _ in 0..<100 where codes.last != "TooManyRequests" {
+            codes.append(try await call(from: "198.51.100.7").code)
+        }
+        #expect(codes.last == "TooManyRequests" && codes.count > 5)
+        #expect(try await call(from: "203.0.113.9").code == "BadRequest")
     }
 }

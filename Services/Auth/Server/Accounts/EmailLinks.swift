@@ -64,7 +64,8 @@ struct EmailLinks: Sendable {
     }
 
     /// Calls a confirmation or reset function. What isn't a clear yes is a no.
-    func status(of function: String, app: DeployedApp, arguments: [Value]) async -> FunctionStatus {
+    /// - Throws: `serviceUnavailable`, as ``FunctionCaller``: the function has decided nothing.
+    func status(of function: String, app: DeployedApp, arguments: [Value]) async throws(AuthError) -> FunctionStatus {
         do {
             switch try await functions.call(app, function, arguments)["status"]?.stringValue {
             case "success": return .success
@@ -75,6 +76,7 @@ struct EmailLinks: Sendable {
             logger.warning(
                 "a function of auth failed",
                 metadata: ["app": "\(app.id)", "function.name": "\(function)", "error": "\(error)"])
+            if let unavailable = error as? AuthError { throw unavailable }
             return .fail(": the function \(function) failed")
         }
     }

@@ -87,14 +87,14 @@ struct PasswordReset: Sendable {
         }
         try Registration.check(password: password)
         try await throttle.attempt(
-            .mail, app: app.id, subject: email, caller: .init(address: origin.address))
+            .call, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
         let link = try await links.make(.reset, page: "", email: email, app: app)
         let first: Document = [
             "token": .string(link.token), "tokenId": .string(link.tokenId), "username": .string(email),
             "password": .string(password),
         ]
-        switch await links.status(of: name, app: app, arguments: [.document(first)] + arguments) {
+        switch try await links.status(of: name, app: app, arguments: [.document(first)] + arguments) {
         case .success:
             let hash = try await hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
             try await accounts.transaction { tables in try await set(hash, email: email, app: app, in: tables) }

@@ -103,7 +103,7 @@ struct Registration: Sendable {
             throw AuthError(.badRequest, "the app doesn't confirm accounts by a function")
         }
         try await throttle.attempt(
-            .mail, app: app.id, subject: email, caller: .init(address: origin.address))
+            .call, app: app.id, subject: email, caller: .init(address: origin.address))
         let user = try await pendingUser(email, app: app)
         // Anybody may ask for it: a failure says nothing about the account.
         try await runConfirmation(name, email: email, user: user, app: app) {}
@@ -148,7 +148,7 @@ struct Registration: Sendable {
         let argument: Document = [
             "token": .string(link.token), "tokenId": .string(link.tokenId), "username": .string(email),
         ]
-        switch await links.status(of: name, app: app, arguments: [.document(argument)]) {
+        switch try await links.status(of: name, app: app, arguments: [.document(argument)]) {
         case .success:
             try await accounts.transaction { tables in try await activate(user.id, app: app, in: tables) }
         case .pending: return

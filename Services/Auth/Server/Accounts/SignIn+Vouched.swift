@@ -20,6 +20,8 @@ extension SignIn {
         let answer: Value
         do {
             answer = try await functions.call(app, function, [.document(payload)])
+        } catch let unavailable as AuthError {
+            throw unavailable
         } catch {
             logger.info("an auth function refused", metadata: ["app": "\(app.id)", "error": "\(error)"])
             throw AuthError(.authError, "the function \(function) refused or failed")

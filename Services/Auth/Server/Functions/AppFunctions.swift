@@ -34,7 +34,9 @@ struct AppFunctions: Sendable {
             return try await pool.run(invocation)
         } catch let failure as FunctionFailure {
             logs.add(failure, app: app.id, function: function)
-            throw failure
+            let hasOutage = await effects.outage != nil
+            guard failure.code == .hostLost || failure.waitedForOthers || hasOutage else { throw failure }
+            throw AuthError(.serviceUnavailable, "the function \(function) can't run now; try again later")
         }
     }
 }

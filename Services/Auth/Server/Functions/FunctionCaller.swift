@@ -3,7 +3,8 @@ import DocumentModel
 
 /// Calls a function of an app as the system user.
 struct FunctionCaller: Sendable {
-    /// - Throws: what the function throws, or the reason why it can't run.
+    /// - Throws: what the function throws; `AuthError` with `serviceUnavailable` when it, or the database that it uses, isn't available, so
+    ///   that it has decided nothing.
     var call: @Sendable (_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value
 
     init(
