@@ -52,6 +52,22 @@ import Testing
         #expect(try await users.findOne(["_id": "bob"])?["presence"]?.stringValue == "On-Line")
     }
 
+    /// As when it is handled by another worker than the one that was asked whether it knows the app.
+    @Test func `a flip that comes before the app's definition is written`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(hasPresence: true)
+        _ = try await fixture.deployUnannounced(app)
+        let users = fixture.store.collection("User", database: "Test", app: app.id)
+        _ = try await users.insertOne(["_id": "amy"])
+        try await fixture.events.send(
+            PresenceEvent(
+                app: app.id, user: "amy", device: device, state: .online, isUserOnline: true, lastSeen: 1000, version: 1
+            ))
+        try await eventually("on-line", within: patience) {
+            try await users.findOne(["_id": "amy"])?["presence"]?.stringValue == "On-Line"
+        }
+    }
+
     private func count(_ name: String) -> Double {
         let line = MetricsRegistry.shared.prometheusText().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0

@@ -57,9 +57,9 @@ struct PresenceFlips: Sendable {
     private struct NoDocument: Error {}
 
     /// Writes a flip, or records it when the user has no document.
-    /// - Throws: what Postgres throws.
+    /// - Throws: what Postgres throws; `AppDirectory.Unreadable`.
     func write(_ event: PresenceEvent) async throws {
-        guard let field = apps.app(event.app)?.definition.presence else { return }
+        guard let field = try await field(of: event.app) else { return }
         let flip = Flip(
             app: event.app, user: event.user, version: event.version, device: event.isUserOnline ? event.device : nil,
             lastSeen: event.lastSeen)
@@ -70,6 +70,14 @@ struct PresenceFlips: Sendable {
         guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty else { return }
         // The change of a document that was created meanwhile may have been handled before the flip was recorded.
         _ = try await write(flip, to: field, counting: flip.settlement())
+    }
+
+    /// The app's presence field. A flip, which isn't told again, may come before this process knows the app's first version with one.
+    private func field(of app: String) async throws -> PresenceField? {
+        if let field = apps.app(app)?.definition.presence { return field }
+        try await apps.refresh()
+        try apps.requireReadable([ExactText(app)])
+        return apps.app(app)?.definition.presence
     }
 
     /// Writes the recorded flip of the user whose document this change has created. A document that is inserted while the user is
