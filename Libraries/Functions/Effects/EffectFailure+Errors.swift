@@ -18,6 +18,7 @@ extension EffectFailure {
             let name = error.code == .schemaViolation ? "SchemaValidationFailedWrite" : "MongoDBError"
             self.init(name: name, message: error.message, code: error.mongoCode, details: details)
         case let error as PostgresError: self.init(DocumentStoreError(error))
+        case is CancellationError: self.init(DocumentStoreError.cancelled)
         case let error as BulkWriteError: self.init(error)
         case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
         case let refusal as RuleRefusal: self.init(name: RuleRefusal.code, message: refusal.message)
@@ -48,4 +49,9 @@ extension EffectFailure {
             name: "MongoDBError", message: first?.message ?? "the writes failed", code: first?.mongoCode ?? 8,
             details: ["writeErrors": .array(writeErrors), "result": DocumentCall.answer(error.result)])
     }
+}
+
+extension DocumentStoreError {
+    /// The call of a run that was ended, or whose service stops. The store didn't fail, and neither did the function.
+    static let cancelled = DocumentStoreError(.unavailable, "the call was cancelled")
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import FunctionProtocol
 import Functions
 import TestSupport
 import Testing
@@ -205,6 +206,35 @@ import Testing
                 };
                 """
             for _ in 0..<3 { #expect(try await fixture.run(left, user: "ann", turns: turns).intValue == 1) }
+        }
+    }
+
+    /// As when its worker stops in the middle of it. Nobody is told that the store failed, and a trigger's run isn't recorded as failed.
+    @Test func `a cancelled call is no failure of the function`() async throws {
+        try await PoolFixture.with { fixture in
+            _ = try await fixture.items.insertOne(["_id": "a"])
+            let effects = DocumentEffects(store: fixture.store, app: PoolFixture.app)
+            let update = FunctionEffect(
+                ordinal: 0, service: "mongodb-atlas", action: "updateOne",
+                arguments: [
+                    "database": "Test", "collection": "Item", "filter": ["_id": "a"], "update": ["$set": ["n": 2]],
+                ],
+                function: "f")
+            let result = try await fixture.store.withTransaction(app: PoolFixture.app) { session in
+                _ = try await session.collection("Item", database: "Test").updateOne(["_id": "a"], ["$set": ["n": 1]])
+                let call = Task { await effects.perform(update) }
+                // Nothing tells here that it waits for the other's lock.
+                try await Task.sleep(for: .milliseconds(300))
+                call.cancel()
+                return await call.value
+            }
+            guard case .failure(let failure) = result else {
+                Issue.record("it was answered")
+                return
+            }
+            #expect(failure.message == "the call was cancelled")
+            let hasOutage = await effects.outage != nil
+            #expect(hasOutage)
         }
     }
 }

@@ -231,6 +231,7 @@ struct TriggerRunner: Sendable {
             await documents.finish()
             if journal.isOvertaken { throw RunJournal.Overtaken() }
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
+            if error is CancellationError { throw error }
             // The database failed, not the function: the event is delivered again.
             if let outage = await documents.outage { throw outage }
             guard let failure = error as? FunctionFailure else { throw error }
