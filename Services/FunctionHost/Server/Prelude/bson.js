@@ -7,23 +7,11 @@ const number = (name, convert, write) => define(name, (self, value) => fixed(sel
   toJSON() { return this.value; }
   toEJSON() { return write(this.value); }
 });
-const made = Object.create(null), type = name => made[name] ??= makeType(name);
-function makeType(name) {
-  switch (name) {
-    case "ObjectId": return objectIds();
-    case "Binary": return makeBinary();
-    case "UUID": return makeUUID();
-    case "Int32": return makeInt32();
-    case "Double": return makeDouble();
-    case "Long": return makeLong();
-    case "Decimal128": return makeDecimal128();
-    case "Timestamp": return makeTimestamp();
-    case "BSONRegExp": return makeBSONRegExp();
-    case "MinKey": return makeMinKey();
-    case "MaxKey": return makeMaxKey();
-    case "Opaque": return makeOpaque();
-  }
-}
+const makers = {
+  ObjectId: objectIds, Binary: makeBinary, UUID: makeUUID, Int32: makeInt32, Double: makeDouble, Long: makeLong,
+  Decimal128: makeDecimal128, Timestamp: makeTimestamp, BSONRegExp: makeBSONRegExp, MinKey: makeMinKey, MaxKey: makeMaxKey, Opaque: makeOpaque,
+};
+const made = Object.create(null), type = name => made[name] ??= makers[name]();
 function makeBinary() {
   return define("Binary", (self, bytes, subtype = 0) => {
     fixed(self, "buffer", typeof bytes === "string" ? octets().toUTF8(bytes) : Uint8Array.from(bytes ?? []));

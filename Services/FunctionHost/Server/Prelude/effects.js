@@ -40,7 +40,7 @@ class Cursor {
   close() { this.#documents = []; return Promise.resolve(); }
 }
 
-const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: bson().make("ObjectId"), ...document } : document;
+const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new (objectIds())(), ...document } : document;
 // JSON has no `undefined`: a condition with it, or with a function, would be left out, and the filter match more than was meant. MongoDB
 // refuses `undefined` as well.
 function refuseUndefined(condition, path) {

@@ -25,8 +25,8 @@ const readers = lazily(() => {
 });
 // BSON has later and earlier times than JavaScript: those are kept unchanged.
 function readDate(value) {
-  const { $date } = value, date = new (realDate ?? Date)(typeof $date === "object" ? +$date.$numberLong : $date), time = date.getTime();
-  return time === time ? date : bson().make("Opaque", value);
+  const { $date } = value, date = new (realDate ?? Date)(typeof $date === "object" ? +$date.$numberLong : $date);
+  return isNaN(date.getTime()) ? bson().make("Opaque", value) : date;
 }
 function fromEJSON(value, name = "") {
   if (typeof value !== "object" || value === null) return value;

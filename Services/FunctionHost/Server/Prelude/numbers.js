@@ -73,7 +73,7 @@ function noteInts(value, name) {
   else if (Array.isArray(value)) for (const element of value) noteInts(element, name);
   else if (typeof value === "object" && value !== null) for (const key of Object.keys(value)) noteInts(value[key], key);
 }
-const typeRead = (name, value) => numbersRead?.get(name)?.get(value);
+const typeRead = (name, value) => numbersRead.get(name)?.get(value);
 // The name of what is outside of all fields; without one nothing is looked up.
 const outermost = () => hasTypes ? "" : undefined;
 // The name of the arguments of an effect, of which only those are looked up that are written.

@@ -11,7 +11,8 @@ async function run(name, textOfArguments, givenContext, kind, seed, now) {
     const isPlainText = kind.startsWith("plain"), args = JSON.parse(textOfArguments);
     if (isPlainText) plainArguments = textOfArguments; else readArguments(args);
     if (seed !== "") beRepeatable(seed);
-    if (now !== "" || kind.endsWith("clock")) setClock(now, kind.endsWith("clock"));
+    const isWatched = kind.endsWith("clock");
+    if (now !== "" || isWatched) setClock(now, isWatched);
     const response = kind.includes("response") ? parts().response() : undefined;
     if (response) args.push(response);
     const result = await load(name, context)(...args);
