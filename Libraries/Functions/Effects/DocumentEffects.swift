@@ -73,10 +73,7 @@ public actor DocumentEffects {
             return .success(try await value(of: effect))
         } catch {
             // An error of `alongside` is treated like one of the store's own writes.
-            let error =
-                error is CancellationError
-                ? DocumentStoreError.cancelled : (error as? PostgresError).map { DocumentStoreError($0) } ?? error
-            if let error = error as? DocumentStoreError { note(error, of: effect) }
+            if let error = DocumentStoreError(ofCall: error) { note(error, of: effect) }
             return .failure(EffectFailure(error))
         }
     }

@@ -9,7 +9,7 @@ import QueryLanguage
 extension EffectFailure {
     /// The form of an error that a script or a client gets: MongoDB's name and number, or App Services' name where there is one.
     public init(_ error: any Error) {
-        switch error {
+        switch DocumentStoreError(ofCall: error) ?? error {
         case let failure as EffectFailure: self = failure
         case let error as DocumentStoreError:
             var details = error.details ?? [:]
@@ -17,8 +17,6 @@ extension EffectFailure {
             // App Services has a name of its own for what a schema refuses.
             let name = error.code == .schemaViolation ? "SchemaValidationFailedWrite" : "MongoDBError"
             self.init(name: name, message: error.message, code: error.mongoCode, details: details)
-        case let error as PostgresError: self.init(DocumentStoreError(error))
-        case is CancellationError: self.init(DocumentStoreError.cancelled)
         case let error as BulkWriteError: self.init(error)
         case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
         case let refusal as RuleRefusal: self.init(name: RuleRefusal.code, message: refusal.message)
@@ -52,6 +50,14 @@ extension EffectFailure {
 }
 
 extension DocumentStoreError {
-    /// The call of a run that was ended, or whose service stops. The store didn't fail, and neither did the function.
-    static let cancelled = DocumentStoreError(.unavailable, "the call was cancelled")
+    /// What a failed call of the store failed with; `nil` for errors of other kinds.
+    init?(ofCall error: any Error) {
+        switch error {
+        case let error as DocumentStoreError: self = error
+        case let error as PostgresError: self.init(error)
+        // The run was ended, or its service stops: the store didn't fail, and neither did the function.
+        case is CancellationError: self.init(.unavailable, "the call was cancelled")
+        default: return nil
+        }
+    }
 }

@@ -231,6 +231,7 @@ struct TriggerRunner: Sendable {
             await documents.finish()
             if journal.isOvertaken { throw RunJournal.Overtaken() }
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
+            // The worker stops: the event is delivered again.
             if error is CancellationError { throw error }
             // The database failed, not the function: the event is delivered again.
             if let outage = await documents.outage { throw outage }
