@@ -87,7 +87,7 @@ struct PasswordReset: Sendable {
         }
         try Registration.check(password: password)
         try await throttle.attempt(
-            .call, app: app.id, subject: email, caller: .init(address: origin.address))
+            .accountFunction, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
         let link = try await links.make(.reset, page: "", email: email, app: app)
         let first: Document = [

@@ -103,7 +103,7 @@ struct Registration: Sendable {
             throw AuthError(.badRequest, "the app doesn't confirm accounts by a function")
         }
         try await throttle.attempt(
-            .call, app: app.id, subject: email, caller: .init(address: origin.address))
+            .accountFunction, app: app.id, subject: email, caller: .init(address: origin.address))
         let user = try await pendingUser(email, app: app)
         // Anybody may ask for it: a failure says nothing about the account.
         try await runConfirmation(name, email: email, user: user, app: app) {}

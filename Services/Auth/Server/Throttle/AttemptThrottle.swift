@@ -16,8 +16,8 @@ struct AttemptThrottle: Sendable {
     enum Kind: String, Sendable {
         case signIn = "sign-in"
         case register, function, token, mail
-        /// A call of the app's reset or confirmation function, which decides who may have what it was asked for.
-        case call
+        /// A call of the app's reset or confirmation function for an account.
+        case accountFunction = "account-function"
         case apiKey = "api-key"
         case admin
 
@@ -25,7 +25,7 @@ struct AttemptThrottle: Sendable {
         var subjectIsSecret: Bool {
             switch self {
             case .apiKey, .token, .function: true
-            case .signIn, .register, .mail, .call, .admin: false
+            case .signIn, .register, .mail, .accountFunction, .admin: false
             }
         }
     }
