@@ -16,6 +16,7 @@ struct PoolFixture: Sendable {
 
     let hosts: FunctionHostPool
     let store: DocumentStore
+    let postgres: PostgresClient
 
     static func with(
         hosts: Int = 1, calls: Int = 1024, memoryLimit: Int = 350 << 20,
@@ -38,7 +39,9 @@ struct PoolFixture: Sendable {
             let store = DocumentStore(client: client)
             store.define(AppStorage(app: app, syncDatabase: "", partitionKey: nil))
             let result: Result<Void, any Error>
-            do { result = .success(try await body(PoolFixture(hosts: pool, store: store))) } catch {
+            do {
+                result = .success(try await body(PoolFixture(hosts: pool, store: store, postgres: client)))
+            } catch {
                 result = .failure(error)
             }
             running.cancel()

@@ -223,8 +223,14 @@ import Testing
             let result = try await fixture.store.withTransaction(app: PoolFixture.app) { session in
                 _ = try await session.collection("Item", database: "Test").updateOne(["_id": "a"], ["$set": ["n": 1]])
                 let call = Task { await effects.perform(update) }
-                // Nothing tells here that it waits for the other's lock.
-                try await Task.sleep(for: .milliseconds(300))
+                try await eventually("it waits for the other's lock") {
+                    try await !fixture.postgres.query(
+                        """
+                        select from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock'
+                        """
+                    ).isEmpty
+                }
                 call.cancel()
                 return await call.value
             }
