@@ -19,10 +19,10 @@ struct LongQueueTests {
                 }
                 return ContinuousClock.now - start
             }
-            /// The fastest of several, since other tests run beside this one.
+            /// The fastest of many small ones, since other tests run beside this one: a few writes may get through undisturbed.
             func fastest() async throws -> Duration {
                 var best = Duration.seconds(100)
-                for _ in 0..<8 { best = min(best, try await write(25)) }
+                for _ in 0..<40 { best = min(best, try await write(5)) }
                 return best
             }
             let few = try await fastest()
