@@ -243,7 +243,12 @@ struct SimulatedPermissions: Sendable {
                 fences[place].gateways = gateways
             }
         }
-        outbox.removeAll { user in batch.contains { $0.user == user && $0.version == grants[user]?.version } }
+        // The topic ends with the last of each user; when another process has published a later one before, that goes once more.
+        for (place, last) in batch.enumerated() where !batch[(place + 1)...].contains(where: { $0.user == last.user }) {
+            guard let present = grants[last.user] else { continue }
+            if last.version == present.version { outbox.removeAll { $0 == last.user } }
+            if last.version < present.version, !outbox.contains(last.user) { outbox.append(last.user) }
+        }
     }
 
     // MARK: Receipts

@@ -152,47 +152,6 @@ import Testing
         let subject = Subject(app: PermissionsFixture.app, user: "uli", partition: Partition(text: "s:yard"))
         #expect(try await table.commit(verdict, on: subject, basis: .whatever) == nil)
     }
-
-    /// The topic would lack a revocation if its process ended before it had published it.
-    @Test func `a grant that is being committed stays in the outbox while its predecessor is marked as published`()
-        async throws
-    {
-        let configuration = PostgresConfiguration(url: try await TestEngines.shared().makeDatabase())
-        try await PostgresClient.withClient(configuration, on: LoopGroup(1)) { client in
-            try await DocumentStore.migrations.apply(on: client)
-            try await ShutOutTable.migrations.apply(on: client)
-            try await PermissionsMigrations.all.apply(on: client)
-            let table = GrantTable(client: client)
-            let subject = Subject(app: "a", user: "u", partition: Partition(text: "s:p"))
-            let life = try await table.begin(subject, claims: [:])
-            let read = try await table.commit(
-                Verdict(.read, reason: ""), on: subject, basis: .nothing(life: life))
-            let first = try #require(read)
-            let (marking, isOver) = (Locked<Task<Void, any Error>?>(nil), Locked(false))
-            try await client.withTransaction { transaction in
-                try await transaction.execute(
-                    "select from partita.commit_grant('a', 's:p', 'u', null, null, null, 'none', 'gone', null, 1, 1, '')"
-                )
-                let task = Task {
-                    try await table.published([first])
-                    isOver.withLock { $0 = true }
-                }
-                marking.withLock { $0 = task }
-                try await eventually("it has begun") {
-                    try await transaction.execute("select pg_stat_clear_snapshot()")
-                    return try await transaction.query(
-                        "select from pg_stat_activity where query like '%delete from partita.grant_outbox%' and pid <> pg_backend_pid()"
-                    ).count > 0 || isOver.withLock { $0 }
-                }
-            }
-            try await marking.withLock { $0 }?.value
-            let waiting = try await table.unpublished(limit: 10)
-            #expect(waiting.map(\.access) == [.none])
-            #expect(waiting.map(\.isFence) == [true])
-            try await table.published(waiting)
-            #expect(try await table.unpublished(limit: 10).isEmpty)
-        }
-    }
 }
 
 extension PermissionsFixture {

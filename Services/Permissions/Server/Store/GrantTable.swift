@@ -181,8 +181,7 @@ package struct GrantTable: Sendable {
             with gone as (
                 delete from partita.grants g
                 where app = $2 and partition = $3 and user_id = $4 and \(Self.needless) returning *)
-            insert into partita.grant_outbox (app, partition, user_id, epoch, version)
-            select app, partition, user_id, epoch, version from gone
+            \(Self.announce("gone"))
             """, [.double(age / .seconds(1))])
     }
 
@@ -199,8 +198,7 @@ package struct GrantTable: Sendable {
                 update partita.grants g
                 set expires_at = clock_timestamp(), version = greatest(version + 1, nextval('partita.grant_versions'))
                 where \(Self.mine) and \(condition) returning *)
-            insert into partita.grant_outbox (app, partition, user_id, epoch, version)
-            select app, partition, user_id, epoch, version from ended
+            \(Self.announce("ended"))
             """)
     }
 
@@ -317,13 +315,41 @@ package struct GrantTable: Sendable {
         }
     }
 
+    /// The statement that puts the newest versions of grants into the outbox.
+    /// - Parameter rows: A `from` clause of rows with the columns of the outbox.
+    private static func announce(_ rows: String) -> String {
+        """
+        insert into partita.grant_outbox as o (app, partition, user_id, epoch, version)
+        select app, partition, user_id, epoch, version from \(rows)
+        on conflict (app, partition, user_id) do update set epoch = excluded.epoch, version = excluded.version
+        where (o.epoch, o.version) < (excluded.epoch, excluded.version)
+        """
+    }
+
     /// Removes published versions from the outbox; a later version stays there.
+    ///
+    /// Another process may have published a later one, or the grant's removal, before this one: then the topic ends with the older. Such a grant
+    /// comes into the outbox again.
+    /// - Parameter grants: In the order in which the topic has them.
     package func published(_ grants: [Grant]) async throws {
         try await client.execute(
             """
-            delete from partita.grant_outbox o using \(PublishedGrants.rows)
-            where o.app = p.app and o.partition = p.partition and o.user_id = p.user_id
-                and (o.epoch, o.version) <= (p.epoch, p.version)
+            with published as (
+                select distinct on (app, partition, user_id) p.*, g.epoch as present_epoch, g.version as present_version
+                from \(PublishedGrants.rows) left join partita.grants g using (app, partition, user_id)
+                order by app, partition, user_id, place desc
+            ), gone as (
+                delete from partita.grant_outbox o using published p
+                where o.app = p.app and o.partition = p.partition and o.user_id = p.user_id
+                    and (o.epoch, o.version) <= (p.epoch, p.version)
+                    and (p.present_epoch, p.present_version) = (p.epoch, p.version)
+            ), overtaken as (
+                select app, partition, user_id,
+                    coalesce(present_epoch, epoch) as epoch, coalesce(present_version, version) as version
+                from published
+                where present_version is null or (present_epoch, present_version) > (epoch, version)
+            )
+            \(Self.announce("overtaken"))
             """, PublishedGrants.values(grants))
     }
 
@@ -355,11 +381,7 @@ package struct GrantTable: Sendable {
     func publishAgain(_ subject: Subject) async throws {
         try await client.execute(
             """
-            insert into partita.grant_outbox as o (app, partition, user_id, epoch, version)
-            select app, partition, user_id, epoch, version from partita.grants
-            where \(Self.mine) and access <> 'none'
-            on conflict (app, partition, user_id) do update set epoch = excluded.epoch, version = excluded.version
-            where (o.epoch, o.version) < (excluded.epoch, excluded.version)
+            \(Self.announce("partita.grants where \(Self.mine) and access <> 'none'"))
             """, Self.pair(subject))
     }
 

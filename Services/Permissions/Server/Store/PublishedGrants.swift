@@ -3,9 +3,11 @@ import Postgres
 
 /// Grants that the topic has, as rows of a statement about all of them at once.
 enum PublishedGrants {
-    /// The rows `p`, of the values ``values(_:)`` as `$1` to `$5`.
-    static let rows =
-        "unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) p(app, partition, user_id, epoch, version)"
+    /// The rows `p`, of the values ``values(_:)`` as `$1` to `$5`; their places are the order of the values.
+    static let rows = """
+        unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) with ordinality
+            p(app, partition, user_id, epoch, version, place)
+        """
 
     static func values(_ grants: [Grant]) -> [PostgresValue] {
         [
