@@ -2,6 +2,7 @@ public import AppDefinition
 public import DocumentModel
 import DocumentStore
 public import FunctionProtocol
+public import QueryLanguage
 
 /// A call of a collection method by a function, a client, the data API or the command-line tool: the method's name and its
 /// arguments, as in App Services.
@@ -78,6 +79,23 @@ public struct DocumentCall: Sendable {
 
     /// The filter; empty when the call has none.
     public var filter: Document { arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:] }
+
+    /// A filter that every document matches on which the answer of the call depends, in its collection and without a collation.
+    /// - Throws: `QueryError`.
+    public var dependencyFilter: Filter {
+        // A change is compared by bytes and without variables.
+        get throws { collation == nil && variables.isEmpty ? try Filter(filter) : .all }
+    }
+
+    /// The other collections of its database that the call reads, by stages that join.
+    /// - Throws: `EffectFailure`, `QueryError`.
+    public var foreignCollections: Set<ExactText> {
+        get throws {
+            guard hasPipeline else { return [] }
+            let names = Set(variables.fields.map { ExactText($0.key) })
+            return try Pipeline(try pipeline, variables: names).foreignCollections
+        }
+    }
 
     /// The ids of the documents whose changes a `watch` is to have; `nil` for all. Streams of changes aren't among ``actions``, whose
     /// calls have one answer.

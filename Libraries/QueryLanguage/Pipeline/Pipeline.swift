@@ -50,6 +50,24 @@ public struct Pipeline: Sendable {
 
     private init(parsed: [Stage]) { stages = parsed }
 
+    /// The names of the other collections that the stages read, also those of their own pipelines.
+    public var foreignCollections: Set<ExactText> {
+        stages.reduce(into: []) { names, stage in
+            switch stage {
+            case .lookup(let lookup):
+                if let name = lookup.collection { names.insert(ExactText(name)) }
+                if let pipeline = lookup.pipeline { names.formUnion(pipeline.foreignCollections) }
+            case .graphLookup(let graph): names.insert(ExactText(graph.collection))
+            case .unionWith(let collection, let pipeline):
+                if let collection { names.insert(ExactText(collection)) }
+                names.formUnion(pipeline.foreignCollections)
+            case .facet(let parts):
+                for part in parts { names.formUnion(part.pipeline.foreignCollections) }
+            default: break
+            }
+        }
+    }
+
     /// The pipeline without its first stages, for when those ran elsewhere.
     public func dropFirst(_ count: Int) -> Pipeline { Pipeline(parsed: Array(stages.dropFirst(count))) }
 

@@ -1,4 +1,5 @@
 import DocumentModel
+import Functions
 import Postgres
 import QueryLanguage
 import TestSupport
@@ -96,5 +97,48 @@ import Testing
         // It didn't match in 1970.
         let hall = change("hall", after: ["_id": "hall", "until": .date(1_000)])
         #expect(try await table.subjects(concernedBy: [hall], app: app) == [subject("five")])
+    }
+
+    @Test func `a grant ends with a document that its rule has joined, or found by a collation`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        _ = try await fixture.members.insertOne(["_id": "xaver", "nick": "XAVER", "rooms": []])
+        _ = try await fixture.cards.insertOne(["_id": "card", "member": "xaver"])
+        for partition in ["club", "lodge"] {
+            try await fixture.ask("xaver", partition)
+            _ = try await fixture.grant(.write, of: "xaver", partition)
+        }
+        _ = try await fixture.cards.deleteOne(["_id": "card"])
+        _ = try await fixture.grant(.none, of: "xaver", "club")
+        _ = try await fixture.members.updateOne(["_id": "xaver"], .document(["$set": ["nick": "ander"]]))
+        _ = try await fixture.grant(.none, of: "xaver", "lodge")
+    }
+
+    @Test func `a call depends on every collection that its pipeline names`() throws {
+        func dependencies(_ action: String, _ arguments: Document) throws -> Set<Dependency> {
+            var all: Document = ["database": "Test", "collection": "Room"]
+            for field in arguments.fields { all[field.key] = field.value }
+            return try Dependency.all(of: DocumentCall(action: action, arguments: all))
+        }
+        func whole(_ names: String...) -> Set<Dependency> {
+            Set(names.map { Dependency(database: "Test", collection: $0, filter: .all) })
+        }
+        let pipeline: Value = [
+            ["$lookup": ["from": "A", "as": "a", "pipeline": [["$unionWith": "B"]]]],
+            ["$facet": ["f": [["$unionWith": ["coll": "C", "pipeline": [["$match": ["x": 1]]]]]]]],
+            [
+                "$graphLookup": [
+                    "from": "D", "startWith": "$x", "connectFromField": "x", "connectToField": "y", "as": "d",
+                ]
+            ],
+        ]
+        #expect(try dependencies("aggregate", ["pipeline": pipeline]) == whole("Room", "A", "B", "C", "D"))
+        let matched: Value = [["$match": ["$expr": ["$eq": ["$n", "$$wanted"]]]]]
+        #expect(try dependencies("aggregate", ["pipeline": matched, "let": ["wanted": 1]]) == whole("Room"))
+        let byVariable: Document = ["query": ["$expr": ["$eq": ["$n", "$$wanted"]]], "let": ["wanted": 1]]
+        #expect(try dependencies("find", byVariable) == whole("Room"))
+        let byCollation: Document = ["query": ["name": "ANN"], "collation": ["locale": "en", "strength": 2]]
+        #expect(try dependencies("findOne", byCollation) == whole("Room"))
+        let plain = Dependency(database: "Test", collection: "Room", filter: try Filter(["name": "ANN"]))
+        #expect(try dependencies("findOne", ["query": ["name": "ANN"]]) == [plain])
     }
 }

@@ -176,6 +176,15 @@ final class PermissionsFixture: Sendable {
             const db = context.services.get("mongodb-atlas").db("Test");
             if (partition === "vault") { return await db.collection("Vault").findOne({_id: context.user.id}) !== null; }
             const members = db.collection("Member");
+            if (partition === "club") {
+                const found = await members.aggregate([
+                    {$match: {_id: context.user.id}}, {$facet: {all: [
+                        {$lookup: {from: "Card", localField: "_id", foreignField: "member", as: "cards"}}]}}]).toArray();
+                return found[0].all[0].cards.length > 0;
+            }
+            if (partition === "lodge") {
+                return await members.findOne({nick: context.user.id}, {}, {collation: {locale: "en", strength: 2}}) !== null;
+            }
             const member = await members.findOne({_id: context.user.id});
             return member !== null && member.rooms.includes(partition);
         };
@@ -183,6 +192,7 @@ final class PermissionsFixture: Sendable {
     ]
 
     var members: DocumentCollection { store.collection("Member", database: "Test", app: Self.app) }
+    var cards: DocumentCollection { store.collection("Card", database: "Test", app: Self.app) }
 
     func ask(_ user: String, _ partition: String) async throws {
         try await events.send(

@@ -14,9 +14,15 @@ struct Dependency: Hashable, Sendable {
     /// The filter as canonical Extended JSON.
     @ExactText private(set) var filter: String
 
-    init(_ call: DocumentCall) throws {
-        self.init(
-            database: call.namespace.database, collection: call.namespace.collection, filter: try Filter(call.filter))
+    /// What the answer of a call depends on. Of the collections that it joins, every document counts.
+    static func all(of call: DocumentCall) throws -> Set<Dependency> {
+        let database = call.namespace.database
+        let own = Dependency(
+            database: database, collection: call.namespace.collection, filter: try call.dependencyFilter)
+        let joined = try call.foreignCollections.map { name in
+            Dependency(database: database, collection: name.text, filter: .all)
+        }
+        return Set(joined + [own])
     }
 
     init(database: String, collection: String, filter: Filter) {

@@ -49,9 +49,9 @@ struct RuleEvaluator: Sendable {
         var used: (dependencies: Set<Dependency>, isUntracked: Bool, isInterrupted: Bool) { state.withLock { $0 } }
 
         func record(_ call: DocumentCall) throws {
-            let dependency = try Dependency(call)
+            let dependencies = try Dependency.all(of: call)
             state.withLock { state in
-                state.dependencies.insert(dependency)
+                state.dependencies.formUnion(dependencies)
                 if call.asksForPresent { state.isUntracked = true }  // no change reports its end
             }
         }
