@@ -169,7 +169,10 @@ public actor DocumentSession {
             return result
         } catch {
             _ = try await run("rollback to savepoint one_write")
+            // Who reviews the writes also sees what a refused one has found.
+            let met = plan.met
             plan = before
+            plan.met = met
             guard let error = error as? PostgresError else { throw error }
             throw await store.translated(error)
         }

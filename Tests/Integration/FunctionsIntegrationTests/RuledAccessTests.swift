@@ -247,6 +247,40 @@ import Testing
         }
     }
 
+    @Test func `who may not write a document isn't told what a unique index has`() async throws {
+        try await withNotes { fixture in
+            try await fixture.collection("Note").createIndex(IndexModel([.init("text")], name: "texts", unique: true))
+            func answers(id: Value, text: Value) async -> [String] {
+                let document: Document = ["_id": id, "owner": "nobody", "text": text]
+                let calls: [(String, Document)] = [
+                    ("insertOne", ["document": .document(document)]),
+                    ("insertMany", ["documents": [.document(document)]]),
+                    ("insertMany", ["documents": [.document(document)], "ordered": false]),
+                    ("bulkWrite", ["operations": [["insertOne": ["document": .document(document)]]]]),
+                    // Shared with the user, and not theirs.
+                    ("updateOne", ["filter": ["_id": 3], "update": ["$set": ["text": text]]]),
+                    (
+                        "bulkWrite",
+                        ["operations": [["updateOne": ["filter": ["_id": 3], "update": ["$set": ["text": text]]]]]]
+                    ),
+                ]
+                var answers: [String] = []
+                for (action, arguments) in calls {
+                    do {
+                        answers.append("\(try await fixture.call("ann", action, "Note", arguments))")
+                    } catch {
+                        answers.append("\(EffectFailure(error))")
+                    }
+                }
+                return answers
+            }
+            let free = await answers(id: "free", text: "free")
+            #expect(await answers(id: 1, text: "free") == free)
+            #expect(await answers(id: "free", text: "d") == free)
+            #expect(free.allSatisfy { $0.contains("NoMatchingRuleFound") || $0.contains("not permitted") }, "\(free)")
+        }
+    }
+
     @Test func `an unordered insert with a duplicate inserts the other documents`() async throws {
         try await withNotes { fixture in
             let documents: Document = [
