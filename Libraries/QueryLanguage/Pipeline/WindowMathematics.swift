@@ -79,10 +79,13 @@ enum WindowMathematics {
                 try Arithmetic.multiply(value, alpha),
                 try Arithmetic.multiply(old, try Arithmetic.subtract(.int32(1), alpha)))
         case .count(let count):
-            let isDecimal = old.isDecimal || value.isDecimal
-            let sum = Double(count) + 1
+            // One more than the count may be no Int64.
             let alpha: Value =
-                isDecimal ? .decimal128(Decimal128(2).divided(by: Decimal128(count + 1))) : .double(2 / sum)
+                if old.isDecimal || value.isDecimal {
+                    .decimal128(Decimal128(2).divided(by: Decimal128(count).adding(Decimal128(1))))
+                } else {
+                    .double(2 / (Double(count) + 1))
+                }
             return try next(old, value, .fraction(alpha))
         }
     }

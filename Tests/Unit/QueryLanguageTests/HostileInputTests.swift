@@ -25,6 +25,18 @@ import Testing
         }
     }
 
+    @Test func `a moving average over the largest number of documents has nearly no weight`() async throws {
+        let average: Value = ["$expMovingAvg": ["input": "$a", "N": .int64(.max)]]
+        let pipeline = try Pipeline([["$setWindowFields": ["sortBy": ["t": 1], "output": ["x": average]]]])
+        func averages(_ first: Value, _ second: Value) async throws -> [Value?] {
+            try await pipeline.run([["t": 1, "a": first], ["t": 2, "a": second]], context: PipelineContext())
+                .map { $0["x"] }
+        }
+        #expect(try await averages(.double(1), .double(2)) == [.double(1), .double(1)])
+        let decimals = try await averages(.decimal128(Decimal128(1)), .decimal128(Decimal128(2)))
+        #expect(decimals.last??.typeName == "decimal")
+    }
+
     @Test func `nesting without end is an error`() {
         let body: Value = ["a": "$$value"]
         let reduce: Value = ["$reduce": ["input": ["$range": [0, 100_000]], "initialValue": 1, "in": body]]
