@@ -31,6 +31,24 @@ struct ArgumentTests {
         }
     }
 
+    @Test(arguments: [
+        "exports = x => x", "exports = async x => x", "exports = (...all) => all[0]",
+        "exports = function () { return arguments[0] }",
+        "exports = x => context.functions.execute('same', x)", "exports = x => structuredClone(x)",
+        "exports = x => ({ ...x })",
+    ])
+    func `numbers of an argument that was not read keep their types`(_ source: String) throws {
+        let host = try TestHost(["f": source, "same": "exports = x => x"])
+        for argument: Value in [
+            ["a": ["long": .int64(1), "double": .double(2)]], ["a": .array([.int64(7)])],
+            ["a": ["b": ["c": .double(3)]]],
+            ["a": .document(Document(fields: [.init("__proto__", ["n": .int64(1)])]))],
+        ] {
+            let result = try host.call("f", [argument]).get()
+            #expect(result.isIdentical(to: argument), "\(result)")
+        }
+    }
+
     @Test func `an event's fields are its own, can be changed, and are made once`() throws {
         let host = try TestHost([
             "f": """

@@ -45,7 +45,9 @@ function structuredClone(value, options) {
     // The values of documents never change, and their classes aren't those of the web, where they would lose them.
     if (value._bsontype !== undefined) return keep(value);
     const copy = keep({});
-    for (const key of Object.keys(value)) copy[key] = clone(value[key]);
+    // An assignment to `__proto__` would make no field.
+    for (const key of Object.keys(value))
+      Object.defineProperty(copy, key, { value: clone(value[key]), enumerable: true, writable: true, configurable: true });
     return keepTypes(value, copy);
   };
   return clone(value);
