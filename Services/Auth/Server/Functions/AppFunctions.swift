@@ -17,10 +17,17 @@ struct AppFunctions: Sendable {
         FunctionCaller { app, function, arguments in try await call(app, function, arguments) }
     }
 
+    /// Whom a call is about: nobody has signed in, and if all were the same user, a call that obstructs others would have all run apart.
+    private static func caller(_ arguments: [Value]) -> String {
+        if let name = arguments.first?.documentValue?["username"]?.stringValue { return name }
+        return String(Fingerprint(ExtendedJSON.print(.array(arguments)).utf8).value, radix: 16)
+    }
+
     private func call(_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value {
         let effects = DocumentEffects(store: store, app: app.id, definition: app.definition)
         let invocation = FunctionInvocation(
-            bundle: FunctionBundle(app.definition, version: app.version), function: function, arguments: arguments,
+            bundle: FunctionBundle(app.definition, version: app.version), user: Self.caller(arguments),
+            function: function, arguments: arguments,
             context: FunctionContext(app: app.definition, isSystem: true).document, limits: limits,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: app.definition) else {
