@@ -119,20 +119,29 @@ struct AppliedRole: Sendable {
         _ path: ArraySlice<String>, in root: Value, _ read: Bool?, _ write: Bool?
     ) async throws -> Bool {
         guard let name = path.first, name != "_id" || role.fields["_id"] != nil else { return true }
-        var (read, write) = (read, write)
-        var permission = role.fields[name] ?? role.additionalFields
-        var value: Value? = root
-        // An array index counts hidden elements as well, so an index below a partly readable value isn't readable.
-        var rest = path
-        while let name = rest.popFirst() {
-            guard let current = permission else { return false }
-            value = value?.value(at: [name])
-            read = try await read.or { try await answer(current.read, this: value, previous: value) }
-            write = try await write.or { try await answer(current.write, this: value, previous: value) }
-            if read == true || write == true { return true }
-            permission = rest.first.flatMap { current.fields[$0] }
+        return try await mayRead(path, in: root, by: role.fields[name] ?? role.additionalFields, read, write)
+    }
+
+    /// - Parameter permission: that of the path's first part.
+    private func mayRead(
+        _ path: ArraySlice<String>, in root: Value?, by permission: DocumentRole.FieldPermission?, _ read: Bool?,
+        _ write: Bool?
+    ) async throws -> Bool {
+        guard let name = path.first, let permission else { return false }
+        if case .array(let elements)? = root, !elements.isEmpty {
+            // Each element is shown or hidden by itself.
+            for element in elements where try await !mayRead(path, in: element, by: permission, read, write) {
+                return false
+            }
+            return true
         }
-        return false
+        let value = root?.documentValue?[name]
+        let read = try await read.or { try await answer(permission.read, this: value, previous: value) }
+        let write = try await write.or { try await answer(permission.write, this: value, previous: value) }
+        if read == true || write == true { return true }
+        // An array index counts hidden elements as well, so an index below a partly readable value isn't readable.
+        let rest = path.dropFirst()
+        return try await mayRead(rest, in: value, by: rest.first.flatMap { permission.fields[$0] }, read, write)
     }
 }
 

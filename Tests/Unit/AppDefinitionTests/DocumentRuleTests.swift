@@ -166,6 +166,25 @@ import Testing
 
     // MARK: Document filters, search
 
+    @Test func `a query doesn't find a document by a part of an array that is hidden`() async throws {
+        let asked = try Asked(
+            """
+            [{"name": "part", "apply_when": {}, "fields": {
+              "items": {"fields": {"entry": {"read": {"%%this.owner": "%%user.id"}}}}}}]
+            """, user: RuleUser(id: "me"))
+        func document(_ owners: String...) -> Document {
+            let items = owners.map { Value.document(["entry": ["owner": .string($0), "text": "secret"]]) }
+            return ["_id": 1, "items": .array(items)]
+        }
+        let filter: Document = ["items.entry.text": "secret"]
+        #expect(try await asked.visible(document("me", "me"), naming: filter) != nil)
+        #expect(try await asked.visible(document("me", "you")) == document("me"))
+        #expect(try await asked.visible(document("me", "you"), naming: filter) == nil)
+        #expect(
+            try await asked.visible(document("you", "me"), naming: ["items": ["$elemMatch": ["entry.text": "secret"]]])
+                == nil)
+    }
+
     @Test func `document filters decide whether the permissions are asked at all`() async throws {
         let asked = try Asked(
             """
