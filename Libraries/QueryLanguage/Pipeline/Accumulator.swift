@@ -17,6 +17,8 @@ struct Accumulator: Sendable {
 
     private var state: State
     private let collation: Collation?
+    /// About how many bytes of values it keeps.
+    private(set) var bytes = 0
 
     /// - Throws: 15952 for a name that isn't an accumulator.
     init(_ name: String, _ collation: Collation?) throws(QueryError) {
@@ -50,17 +52,28 @@ struct Accumulator: Sendable {
         case .extreme(let best, let sign):
             guard let value, !value.isNull else { return }
             let order = best.map { collation.compare(value, $0) } ?? sign
-            if order.signum() == sign { state = .extreme(value, sign: sign) }
-        case .first(_, let isSet): if !isSet { state = .first(value ?? .null, isSet: true) }
-        case .last: state = .last(value ?? .null)
+            if order.signum() == sign {
+                state = .extreme(value, sign: sign)
+                bytes = value.approximateSize
+            }
+        case .first(_, let isSet):
+            if isSet { return }
+            state = .first(value ?? .null, isSet: true)
+            bytes = value?.approximateSize ?? 0
+        case .last:
+            state = .last(value ?? .null)
+            bytes = value?.approximateSize ?? 0
         case .push(var elements):
             // The state drops its reference to the array first, so that appending doesn't copy it.
             state = .count(0)
-            if let value { elements.append(value) }
+            if let value {
+                elements.append(value)
+                bytes += value.approximateSize
+            }
             state = .push(elements)
         case .addToSet(var elements):
             state = .count(0)
-            if let value { elements.insert(value) }
+            if let value, elements.insert(value) { bytes += value.approximateSize }
             state = .addToSet(elements)
         case .deviation: addToDeviation(value)
         case .merge(var document):
@@ -72,6 +85,7 @@ struct Accumulator: Sendable {
             }
             document.merge(other.fields)
             state = .merge(document)
+            bytes = Value.document(document).approximateSize
         case .count(let count): state = .count(count + 1)
         }
     }

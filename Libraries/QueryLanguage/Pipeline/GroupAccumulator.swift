@@ -15,6 +15,8 @@ struct GroupAccumulator: Sendable {
     }
 
     private var kind: Kind
+    /// About how many bytes of values it keeps.
+    private(set) var bytes = 0
 
     init(_ specification: AccumulatorSpecification, _ context: EvaluationContext) throws(QueryError) {
         switch specification.name {
@@ -52,12 +54,13 @@ struct GroupAccumulator: Sendable {
             // The reference is dropped first, so that adding doesn't copy the elements.
             kind = .elements([], count: 0, keepsLast: false)
             try accumulator.add(value)
+            bytes = accumulator.bytes
             kind = .plain(accumulator)
         case .elements(var elements, let count, let keepsLast):
             if !keepsLast, elements.count == count { return }
             kind = .elements([], count: 0, keepsLast: false)
             elements.append(value ?? .null)
-            if elements.count > count { elements.removeFirst() }
+            keep(value, insteadOf: elements.count > count ? elements.removeFirst() : nil)
             kind = .elements(elements, count: count, keepsLast: keepsLast)
         case .extremes(var elements, let count, let isAscending):
             guard let value, !value.isNull else { return }
@@ -66,21 +69,28 @@ struct GroupAccumulator: Sendable {
                 elements.firstIndex { isAscending ? context.compare(value, $0) < 0 : context.compare(value, $0) > 0 }
                 ?? elements.count
             elements.insert(value, at: place)
-            if elements.count > count { elements.removeLast() }
+            keep(value, insteadOf: elements.count > count ? elements.removeLast() : nil)
             kind = .extremes(elements, count: count, isAscending: isAscending)
         case .sorted(var entries, let sort, let count, let isTop, let isSingle):
             kind = .elements([], count: 0, keepsLast: false)
             let keys = sort.sortKeys(context.root)
             let place = entries.firstIndex { sort.compare(keys, $0.keys) < 0 } ?? entries.count
             entries.insert((keys, value ?? .null), at: place)
-            if entries.count > count { if isTop { entries.removeLast() } else { entries.removeFirst() } }
+            let former = entries.count <= count ? nil : isTop ? entries.removeLast() : entries.removeFirst()
+            keep(.array(keys), insteadOf: former.map { .array($0.keys) })
+            keep(value, insteadOf: former?.value)
             kind = .sorted(entries, sort: sort, count: count, isTop: isTop, isSingle: isSingle)
         case .percentiles(let percentiles, var numbers):
             guard let number = value?.doubleValue else { return }
             kind = .elements([], count: 0, keepsLast: false)
             numbers.append(number)
+            bytes += MemoryLayout<Double>.size
             kind = .percentiles(percentiles, numbers)
         }
+    }
+
+    private mutating func keep(_ value: Value?, insteadOf former: Value?) {
+        bytes += (value ?? .null).approximateSize - (former?.approximateSize ?? 0)
     }
 
     var result: Value? {

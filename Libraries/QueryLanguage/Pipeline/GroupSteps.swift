@@ -11,13 +11,18 @@ struct GroupState: Sendable {
         for field in fields { accumulators.append(try GroupAccumulator(field.accumulator, context)) }
     }
 
+    /// - Returns: about how many bytes more the group keeps; fewer when negative.
     mutating func add(_ fields: [(name: String, accumulator: AccumulatorSpecification)], _ context: EvaluationContext)
-        throws(QueryError)
+        throws(QueryError) -> Int
     {
+        var growth = 0
         for index in fields.indices {
             try QueryError.throwIfInterrupted(every: index)
+            growth -= accumulators[index].bytes
             try accumulators[index].add(fields[index].accumulator, context)
+            growth += accumulators[index].bytes
         }
+        return growth
     }
 
     func write(_ fields: [(name: String, accumulator: AccumulatorSpecification)], to document: inout Document) {
@@ -36,9 +41,6 @@ struct GroupStep: PipelineStep {
     private var groups: [(id: Value?, state: GroupState)] = []
     private var budget = MemoryBudget()
 
-    /// The accumulators that keep all their input values.
-    private static let keeping: Set<String> = ["$push", "$addToSet", "$percentile", "$median"]
-
     init(_ specification: GroupSpecification) { self.specification = specification }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
@@ -56,10 +58,7 @@ struct GroupStep: PipelineStep {
                 try budget.add(["_id": key], context)
                 groups.append((id ?? .null, try GroupState(specification.fields, evaluation)))
             }
-            try groups[place].state.add(specification.fields, evaluation)
-            if specification.fields.contains(where: { Self.keeping.contains($0.accumulator.name) }) {
-                try budget.add(document, context)
-            }
+            try budget.add(bytes: groups[place].state.add(specification.fields, evaluation), context)
         }
         return []
     }
@@ -77,6 +76,7 @@ struct GroupStep: PipelineStep {
 struct BucketStep: PipelineStep {
     private let specification: BucketSpecification
     private var states: [Int: GroupState] = [:]
+    private var budget = MemoryBudget()
 
     init(_ specification: BucketSpecification) { self.specification = specification }
 
@@ -94,7 +94,7 @@ struct BucketStep: PipelineStep {
                     message: "$switch could not find a matching branch for an input, and no default was specified.")
             }
             var state = try states.removeValue(forKey: place) ?? GroupState(specification.fields, evaluation)
-            try state.add(specification.fields, evaluation)
+            try budget.add(bytes: state.add(specification.fields, evaluation), context)
             states[place] = state
         }
         return []
@@ -144,7 +144,10 @@ struct BucketAutoStep: PipelineStep {
                     ?? (context.collation.compare(sorted[end].value, sorted[end - 1].value) == 0)
             { end += 1 }
             var state = try GroupState(specification.fields, context.evaluation(sorted[start].document))
-            for entry in sorted[start..<end] { try state.add(specification.fields, context.evaluation(entry.document)) }
+            for entry in sorted[start..<end] {
+                try budget.add(
+                    bytes: state.add(specification.fields, context.evaluation(entry.document)), context)
+            }
             let upper = bound ?? (end < sorted.count ? sorted[end].value : sorted[sorted.count - 1].value)
             var document: Document = ["_id": ["min": lower, "max": upper]]
             lower = upper

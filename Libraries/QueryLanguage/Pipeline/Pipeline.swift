@@ -334,8 +334,19 @@ struct MemoryBudget: Sendable {
     private(set) var used = 0
 
     mutating func add(_ document: Document, _ context: PipelineContext) throws(QueryError) {
-        used += Value.document(document).approximateSize
-        guard used <= context.memoryLimit else {
+        try add(bytes: Value.document(document).approximateSize, context)
+    }
+
+    /// - Parameter bytes: negative for what is kept no longer.
+    mutating func add(bytes: Int, _ context: PipelineContext) throws(QueryError) {
+        used += bytes
+        try require(0, context)
+    }
+
+    func hasRoom(for bytes: Int, _ context: PipelineContext) -> Bool { used + bytes <= context.memoryLimit }
+
+    func require(_ bytes: Int, _ context: PipelineContext) throws(QueryError) {
+        guard hasRoom(for: bytes, context) else {
             throw QueryError(
                 code: 292,
                 message: "Exceeded memory limit of \(context.memoryLimit) bytes, and spilling to disk is not supported")

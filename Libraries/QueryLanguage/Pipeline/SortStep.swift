@@ -4,7 +4,7 @@ import DocumentModel
 struct SortStep: PipelineStep {
     private let sort: Sort
     private let limit: Int?
-    private var entries: [(keys: [Value], document: Document)] = []
+    private var entries: [(keys: [Value], document: Document, bytes: Int)] = []
     private var budget = MemoryBudget()
 
     init(_ sort: Sort, limit: Int?) {
@@ -13,24 +13,29 @@ struct SortStep: PipelineStep {
     }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
-        for document in batch { entries.append((sort.sortKeys(.document(document)), document)) }
-        if let limit {
-            // Cut only occasionally, so that each document is sorted only a few times.
-            if entries.count > max(2 * limit, limit + 1024) { cut(to: limit) }
-            return []
+        for document in batch {
+            let bytes = Value.document(document).approximateSize
+            if let limit, entries.count > limit, !budget.hasRoom(for: bytes, context) {
+                try cut(to: limit, context)
+                // With less room, each of the following documents would have all sorted.
+                try budget.require(bytes + context.memoryLimit / 4, context)
+            }
+            entries.append((sort.sortKeys(.document(document)), document, bytes))
+            try budget.add(bytes: bytes, context)
         }
-        for document in batch { try budget.add(document, context) }
+        // Cut only occasionally, so that each document is sorted only a few times.
+        if let limit, entries.count > max(2 * limit, limit + 1024) { try cut(to: limit, context) }
         return []
     }
 
-    private mutating func cut(to limit: Int) {
+    private mutating func cut(to limit: Int, _ context: PipelineContext) throws(QueryError) {
         entries.sort { sort.compare($0.keys, $1.keys) < 0 }
-        if entries.count > limit { entries.removeLast(entries.count - limit) }
+        while entries.count > limit, let last = entries.popLast() { try budget.add(bytes: -last.bytes, context) }
     }
 
-    mutating func finish(_ context: PipelineContext) -> [Document] {
+    mutating func finish(_ context: PipelineContext) throws -> [Document] {
         defer { entries = [] }
-        cut(to: limit ?? Int.max)
+        try cut(to: limit ?? Int.max, context)
         return entries.map(\.document)
     }
 }

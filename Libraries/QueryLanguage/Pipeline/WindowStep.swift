@@ -44,7 +44,7 @@ struct WindowStep: PipelineStep {
         return results
     }
 
-    private func compute(_ members: [Document], _ sort: Sort?, _ context: PipelineContext) throws(QueryError)
+    private mutating func compute(_ members: [Document], _ sort: Sort?, _ context: PipelineContext) throws(QueryError)
         -> [Document]
     {
         var contexts: [EvaluationContext] = []
@@ -52,14 +52,15 @@ struct WindowStep: PipelineStep {
         let keys = members.map { sort?.sortKeys(.document($0)) ?? [] }
         var results = members
         for output in specification.outputs {
-            let values = try self.values(output, contexts, keys, sort)
+            let values = try self.values(output, contexts, keys, sort, context)
             for index in results.indices { if let value = values[index] { results[index].set(value, at: output.path) } }
         }
         return results
     }
 
-    private func values(
-        _ output: WindowSpecification.Output, _ contexts: [EvaluationContext], _ keys: [[Value]], _ sort: Sort?
+    private mutating func values(
+        _ output: WindowSpecification.Output, _ contexts: [EvaluationContext], _ keys: [[Value]], _ sort: Sort?,
+        _ context: PipelineContext
     ) throws(QueryError) -> [Value?] {
         switch output.function {
         case .documentNumber: return contexts.indices.map { .integer($0 + 1) }
@@ -77,8 +78,10 @@ struct WindowStep: PipelineStep {
             var values: [Value?] = []
             for index in contexts.indices {
                 let place = index + distance
-                values.append(
-                    contexts.indices.contains(place) ? try expression.evaluate(contexts[place]) ?? .null : otherwise)
+                let value =
+                    contexts.indices.contains(place) ? try expression.evaluate(contexts[place]) ?? .null : otherwise
+                try budget.add(bytes: value.approximateSize, context)
+                values.append(value)
             }
             return values
         case .lastObserved(let expression):
@@ -90,22 +93,22 @@ struct WindowStep: PipelineStep {
             }
             return values
         case .accumulator(let accumulator):
-            return try eachWindow(output.window, contexts, keys, running: accumulator) {
-                (contexts, _) throws(QueryError) in try total(accumulator, contexts)
+            return try eachWindow(output.window, contexts, keys, context, running: accumulator) {
+                (contexts, _) throws(QueryError) in try Self.total(accumulator, contexts)
             }
         case .linearFill(let expression): return try WindowMathematics.linearFill(expression, contexts, keys)
         case .movingAverage(let expression, let weight):
             return try WindowMathematics.movingAverage(expression, weight, contexts)
         case .derivative(let expression, let unit):
-            return try eachWindow(output.window, contexts, keys) { (contexts, keys) throws(QueryError) in
+            return try eachWindow(output.window, contexts, keys, context) { (contexts, keys) throws(QueryError) in
                 try WindowMathematics.derivative(expression, unit, contexts, keys)
             }
         case .integral(let expression, let unit):
-            return try eachWindow(output.window, contexts, keys) { (contexts, keys) throws(QueryError) in
+            return try eachWindow(output.window, contexts, keys, context) { (contexts, keys) throws(QueryError) in
                 try WindowMathematics.integral(expression, unit, contexts, keys)
             }
         case .covariance(let a, let b, let isSample):
-            return try eachWindow(output.window, contexts, keys) { (contexts, _) throws(QueryError) in
+            return try eachWindow(output.window, contexts, keys, context) { (contexts, _) throws(QueryError) in
                 try WindowMathematics.covariance(a, b, isSample: isSample, contexts)
             }
         }
@@ -113,12 +116,18 @@ struct WindowStep: PipelineStep {
 
     /// The values of the windows of all documents.
     /// - Parameter running: the accumulator that can continue from one window to the next if only the end moves.
-    private func eachWindow(
+    private mutating func eachWindow(
         _ window: WindowSpecification.Window, _ contexts: [EvaluationContext], _ keys: [[Value]],
+        _ context: PipelineContext,
         running specification: AccumulatorSpecification? = nil,
         _ value: (ArraySlice<EvaluationContext>, ArraySlice<[Value]>) throws(QueryError) -> Value?
     ) throws(QueryError) -> [Value?] {
         var values: [Value?] = []
+        /// Each value of its own is kept until all are there.
+        func keep(_ value: Value?) throws(QueryError) {
+            try budget.add(bytes: value?.approximateSize ?? 0, context)
+            values.append(value)
+        }
         var whole: Value??
         var running: GroupAccumulator?
         for index in contexts.indices {
@@ -129,7 +138,7 @@ struct WindowStep: PipelineStep {
                 if let whole { values.append(whole); continue }
                 let value = try value(contexts[...], keys[...])
                 whole = .some(value)
-                values.append(value)
+                try keep(value)
             case .documents(nil, 0) where specification != nil:
                 guard let specification else { continue }
                 var accumulator: GroupAccumulator
@@ -140,22 +149,22 @@ struct WindowStep: PipelineStep {
                 }
                 running = nil
                 try accumulator.add(specification, contexts[index])
-                values.append(accumulator.result)
+                try keep(accumulator.result)
                 running = accumulator
             case .documents(let lower, let upper):
                 let first = lower.map { max(0, index + $0) } ?? 0
                 let last = upper.map { min(contexts.count - 1, index + $0) } ?? contexts.count - 1
                 let places = first <= last ? first..<last + 1 : 0..<0
-                values.append(try value(contexts[places], keys[places]))
+                try keep(try value(contexts[places], keys[places]))
             case .range:
                 let members = try rangeMembers(window, at: index, keys)
-                values.append(try value(contexts[members], keys[members]))
+                try keep(try value(contexts[members], keys[members]))
             }
         }
         return values
     }
 
-    private func total(_ specification: AccumulatorSpecification, _ contexts: ArraySlice<EvaluationContext>)
+    private static func total(_ specification: AccumulatorSpecification, _ contexts: ArraySlice<EvaluationContext>)
         throws(QueryError) -> Value?
     {
         guard let first = contexts.first else {
