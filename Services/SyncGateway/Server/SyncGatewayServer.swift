@@ -121,7 +121,8 @@ public enum SyncGatewayServer {
         let documents = DataAPIRoute(
             apps: engines.apps, access: engines.access, store: engines.store,
             turns: DocumentTurns(connections: engines.connections),
-            rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logs: functionLogs))
+            rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logs: functionLogs),
+            shutOut: ShutOutTable(engines.postgres))
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
             try await documents.handle($0)
         }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import ServiceEngines
 import SyncProtocol
 import TestSupport
 import Testing
@@ -193,6 +194,35 @@ import Testing
         var bob = some
         bob.user = "bob"
         #expect(try await bob.call("find", "Task").code == "NoMatchingRuleFound")
+    }
+
+    @Test func `the user that the data API runs as has present custom data, and isn't blocked`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let client = try await fixture.deploy(
+            "api-" + ObjectId().hexString,
+            rules: [
+                "default_rule": """
+                {"roles": [{"name": "service", "apply_when": {"%%user.custom_data.role": "service"}, "read": true, "write": true}]}
+                """
+            ],
+            more: [
+                "http_endpoints/data_api_config.json": #"{"disabled": false, "run_as_user_id": "robot"}"#,
+                "auth/custom_user_data.json": """
+                {"enabled": true, "mongo_service_name": "mongodb-atlas", "database_name": "Test", "collection_name": "Custom",
+                 "user_id_field": "user"}
+                """,
+            ])
+        #expect(try await client.call("insertOne", "Task", ["document": ["_id": 1]]).code == "NoMatchingRuleFound")
+        _ = try await fixture.store.collection("Custom", database: "Test", app: client.app)
+            .insertOne(["user": "robot", "role": "service"])
+        #expect(try await client.call("insertOne", "Task", ["document": ["_id": 1]]).status == 201)
+        let table = ShutOutTable(fixture.postgres)
+        try await table.add("robot", app: client.app, reason: .disabled)
+        #expect(try await client.call("find", "Task").code == "UserDisabled")
+        try await table.add("robot", app: client.app, reason: .deleted)
+        #expect(try await client.call("find", "Task").code == "UserNotFound")
+        try await table.remove("robot", app: client.app)
+        #expect(try await client.call("find", "Task").status == 200)
     }
 
     @Test func `what the data API writes reaches devices`() async throws {

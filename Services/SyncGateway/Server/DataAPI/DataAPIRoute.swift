@@ -21,6 +21,7 @@ struct DataAPIRoute: Sendable {
     let store: DocumentStore
     let turns: DocumentTurns
     let rules: RuleFunctions
+    let shutOut: ShutOutTable
     let bodies = LargeBodies()
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -61,12 +62,13 @@ struct DataAPIRoute: Sendable {
             if let rule = settings.canEvaluate, try await !access.holds(rule) {
                 throw HTTPError(403, code: "NoMatchingRuleFound", "this user may not call the data API")
             }
-            let acting = settings.runAsUserId.map {
-                UserAccess(
-                    RuleUser(id: $0), of: app.definition, version: app.version, request: description, functions: rules)
+            var acting = access
+            if let user = settings.runAsUserId {
+                acting = UserAccess(
+                    try await shutOut.actingUser(user, of: app.definition, in: store), of: app.definition,
+                    version: app.version, request: description, functions: rules)
             }
-            let value = try await turns.perform(
-                call, of: caller.id, as: .user(acting ?? access), on: store, app: id)
+            let value = try await turns.perform(call, of: caller.id, as: .user(acting), on: store, app: id)
             return .value(.document(action.answer(value)), status: action.status, isExtended: isExtended)
         } catch let error as HTTPError {
             throw error

@@ -70,7 +70,7 @@ struct ClientFunctions: Sendable {
             let choice = try await run(script, arguments, call, givesResponse: false)
             if !function.runsAsSystem, function.runAsUserId == nil { try function.run(as: choice) }
         }
-        if let id = function.runAsUserId { acting.user = try await user(id, of: app) }
+        if let id = function.runAsUserId { acting.user = try await shutOut.actingUser(id, of: app, in: store) }
         return try await run(function, arguments, acting, givesResponse: givesResponse)
     }
 
@@ -148,16 +148,6 @@ struct ClientFunctions: Sendable {
             return try await user.withPresentCustomData(of: app, in: store)
         } catch {
             throw HTTPError(call: error)
-        }
-    }
-
-    /// The user that a function's settings or script choose, who must not be disabled or deleted. Only `auth` knows the accounts, so this
-    /// one has only its id and custom data.
-    private func user(_ id: String, of app: AppDefinition) async throws -> RuleUser {
-        switch try await shutOut.reason(for: id, app: app.id) {
-        case .disabled: throw HTTPError(403, code: "UserDisabled", "the user that the function runs as is disabled")
-        case .deleted: throw HTTPError(403, code: "UserNotFound", "the user that the function runs as is deleted")
-        case nil: return try await present(RuleUser(id: id), of: app)
         }
     }
 }
