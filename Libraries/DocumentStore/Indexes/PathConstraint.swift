@@ -129,14 +129,19 @@ struct PathConstraint: Sendable {
         guard expression.options.allSatisfy({ $0 == "s" }), expression.pattern.hasPrefix("^"), lower == nil,
             !expression.pattern.contains("|")
         else { return }
-        var prefix: [Character] = []
-        for character in expression.pattern.dropFirst() {
-            if "*?{".contains(character) {
+        // By scalars, as the expression is matched: a quantifier isn't one to a `Character` if a combining mark follows it.
+        var prefix = String.UnicodeScalarView()
+        for scalar in expression.pattern.unicodeScalars.dropFirst() {
+            if "*?{".unicodeScalars.contains(scalar) {
                 _ = prefix.popLast()
                 break
             }
-            guard character.isLetter || character.isNumber || " _-/@:,;!~#%&='\"<>".contains(character) else { break }
-            prefix.append(character)
+            let properties = scalar.properties
+            guard
+                properties.isAlphabetic || properties.numericType != nil
+                    || " _-/@:,;!~#%&='\"<>".unicodeScalars.contains(scalar)
+            else { break }
+            prefix.append(scalar)
         }
         let bytes = Array(String(prefix).utf8)
         guard !bytes.isEmpty, bytes.count <= 200, let last = bytes.last else { return }

@@ -95,6 +95,30 @@ import Testing
         }
     }
 
+    @Test func `an index finds what a prefix matches beside a combining mark`() async throws {
+        try await StoreFixture.with { fixture in
+            let collection = messages(fixture)
+            let names = ["caf", "cafe", "cafe\u{301}", "cafe\u{301}\u{301}", "caf\u{301}", "caf\u{e9}", "cafx"]
+            try await collection.insertMany(names.map { ["author": .string($0)] })
+            let patterns = ["^cafe\u{301}?", "^cafe?\u{301}", "^cafe*\u{301}$", "^caf\u{e9}?", "^cafe\u{301}"]
+            func found() async throws -> [[String]] {
+                var all: [[String]] = []
+                for pattern in patterns {
+                    all.append(
+                        try await collection.find(["author": ["$regex": .string(pattern)]]).compactMap {
+                            $0["author"]?.stringValue
+                        }.sorted())
+                }
+                return all
+            }
+            let scanned = try await found()
+            try await collection.createIndex(IndexModel([.init("author")]))
+            let indexed = try await found()
+            #expect(indexed == scanned)
+            #expect(scanned.map(\.count) == [3, 3, 2, 7, 2])
+        }
+    }
+
     @Test func `the first of an order is found and changed by its index, and a hint is obeyed`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)
