@@ -47,33 +47,47 @@ extension DocumentCollection {
         var document = document
         if document.id == nil { document.fields.insert(.init("_id", RepeatableCall.newID()), at: 0) }
         let filter = try merge.filter(for: document)
-        let isMatched: Bool
-        switch merge.whenMatched {
-        case .keepExisting: isMatched = try await findOne(filter) != nil
-        case .fail:
-            isMatched = try await findOne(filter) != nil
-            if isMatched {
+        // Somebody else may insert the match between the search and the insertion. In a transaction that ends it.
+        var races = session == nil ? 2 : 0
+        while try await !mergeIntoMatch(of: filter, document, merge) {
+            switch merge.whenNotMatched {
+            case .insert:
+                do {
+                    try await insertOne(document)
+                    return
+                } catch let error as DocumentStoreError where error.code == .duplicateKey && races > 0 {
+                    races -= 1
+                }
+            case .discard: return
+            case .fail:
                 throw DocumentStoreError(
-                    .duplicateKey, "$merge with whenMatched: fail found an existing document", mongoCode: 11000)
+                    .badUpdate, "$merge could not find a matching document in the target collection", mongoCode: 13113)
             }
+        }
+    }
+
+    /// Writes a result of the pipeline over the document that it matches.
+    ///
+    /// - Returns: whether there is one.
+    private func mergeIntoMatch(
+        of filter: Document, _ document: Document, _ merge: MergeSpecification
+    ) async throws -> Bool {
+        switch merge.whenMatched {
+        case .keepExisting: return try await findOne(filter) != nil
+        case .fail:
+            guard try await findOne(filter) != nil else { return false }
+            throw DocumentStoreError(
+                .duplicateKey, "$merge with whenMatched: fail found an existing document", mongoCode: 11000)
         case .replace:
             var replacement = document
             if !merge.on.contains("_id") { replacement["_id"] = nil }
-            isMatched = try await replaceOne(filter, replacement).matchedCount > 0
+            return try await replaceOne(filter, replacement).matchedCount > 0
         case .merge:
             var fields = document
             if !merge.on.contains("_id") { fields["_id"] = nil }
-            isMatched = try await update(filter, [["$replaceWith": ["$mergeObjects": ["$$ROOT", "$$new"]]]], fields)
+            return try await update(filter, [["$replaceWith": ["$mergeObjects": ["$$ROOT", "$$new"]]]], fields)
         case .pipeline(let stages, let variables):
-            isMatched = try await update(filter, stages, document, variables)
-        }
-        if isMatched { return }
-        switch merge.whenNotMatched {
-        case .insert: try await insertOne(document)
-        case .discard: break
-        case .fail:
-            throw DocumentStoreError(
-                .badUpdate, "$merge could not find a matching document in the target collection", mongoCode: 13113)
+            return try await update(filter, stages, document, variables)
         }
     }
 

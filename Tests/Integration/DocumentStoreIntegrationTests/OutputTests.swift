@@ -77,6 +77,33 @@ struct OutputTests {
         }
     }
 
+    @Test func `pipelines that merge the same keys at once merge into one document for each`() async throws {
+        try await StoreFixture.with { fixture in
+            let source = fixture.store.collection("source", database: "Reports", app: StoreFixture.app)
+            try await source.insertMany((0..<40).map { ["_id": .int32($0), "k": .int32($0)] })
+            let target = fixture.store.collection("target", database: "Reports", app: StoreFixture.app)
+            try await target.createIndex(IndexModel([.init("k")], unique: true))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<6 {
+                    let merge: Document = [
+                        "into": "target", "on": "k",
+                        "whenMatched": [["$set": ["by": ["$concatArrays": ["$by", "$$new.by"]]]]],
+                    ]
+                    group.addTask {
+                        _ = try await source.aggregate([
+                            ["$sort": ["k": 1]], ["$project": ["_id": 0, "k": 1, "by": [.int32(Int32(number))]]],
+                            ["$merge": .document(merge)],
+                        ])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let written = try await target.find()
+            #expect(written.count == 40)
+            #expect(written.allSatisfy { $0["by"]?.arrayValue?.count == 6 }, "\(written)")
+        }
+    }
+
     @Test(
         arguments: [
             (["into": "target", "whenMatched": "fail"], 11000), (["into": "target", "whenNotMatched": "fail"], 13113),
