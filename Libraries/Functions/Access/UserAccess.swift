@@ -115,8 +115,8 @@ public struct UserAccess: Sendable {
                                 on: session.collection(call.namespace.collection, database: call.namespace.database))))
                 } catch let error as BulkWriteError {
                     return .success(.failure(error))
-                } catch let error as DocumentStoreError where error.code == .duplicateKey {
-                    // Who may not write the document isn't told that there is one with its `_id`.
+                } catch let error as DocumentStoreError where Self.codesAboutContents.contains(error.code) {
+                    // Who may not write the document isn't told that there is one with its `_id`, or how large it is.
                     return .failure(error)
                 }
             }
@@ -139,6 +139,11 @@ public struct UserAccess: Sendable {
         return .success(
             .document(try ProjectionChain(projections, positionedBy: nil, now: session.now).apply(to: visible)))
     }
+
+    /// The codes of errors that a document causes by what it, or another one, contains.
+    private static let codesAboutContents: Set<DocumentStoreError.Code> = [
+        .duplicateKey, .documentTooLarge, .schemaViolation,
+    ]
 
     /// Removes the values of unique indexes from errors, since some may be hidden.
     private static func named(_ error: any Error) -> any Error {

@@ -281,6 +281,21 @@ import Testing
         }
     }
 
+    @Test func `who may not write a document isn't told how large it is`() async throws {
+        try await withNotes { fixture in
+            // Shared with the user, and not theirs.
+            let large = String(repeating: "x", count: 15 << 20)
+            try await fixture.collection("Note").updateOne(["_id": 3], .document(["$set": ["hidden": .string(large)]]))
+            for size in [10, 2 << 20] {
+                let text = Value.string(String(repeating: "y", count: size))
+                #expect(
+                    await fixture.refusal(
+                        "ann", "updateOne", "Note", ["filter": ["_id": 3], "update": ["$set": ["text": text]]])
+                        == "NoMatchingRuleFound")
+            }
+        }
+    }
+
     @Test func `an unordered insert with a duplicate inserts the other documents`() async throws {
         try await withNotes { fixture in
             let documents: Document = [
