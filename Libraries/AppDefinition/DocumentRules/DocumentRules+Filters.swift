@@ -24,6 +24,27 @@ extension DocumentRules {
             return Self.all([query] + queries + [reach])
         }
 
+        /// The query combined with what the filters demand beyond it.
+        ///
+        /// For an upsert, whose document gets the query's equalities: to it a path that is matched twice isn't clear, although both
+        /// demand the same.
+        public func upserting(_ query: Document) -> Document {
+            var kept = Self.clauses(query)
+            for clause in queries.flatMap(Self.clauses) {
+                let fields = clause.fields.filter { field in
+                    !kept.contains { $0[field.key].map(Self.demand) == Self.demand(field.value) }
+                }
+                if !fields.isEmpty { kept.append(Document(fields: fields)) }
+            }
+            return Self.all(kept)
+        }
+
+        /// The value that a condition on a field compares with, if that is all it does, otherwise the condition.
+        private static func demand(_ condition: Value) -> Value {
+            guard case .document(let operators) = condition, operators.count == 1 else { return condition }
+            return operators["$eq"] ?? condition
+        }
+
         /// All of the queries, one beside the other: what is below another `$and` isn't found as a text to search for, or as a range of an
         /// index.
         private static func all(_ queries: [Document]) -> Document {

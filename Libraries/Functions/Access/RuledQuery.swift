@@ -37,7 +37,7 @@ struct RuledQuery: ReviewedQuery {
         } else {
             stored = DocumentRules.Restriction.nothing
         }
-        inserted = restriction.restricting(filter)
+        inserted = restriction.upserting(filter)
         self.rules = rules
         self.request = request
     }

@@ -296,6 +296,27 @@ import Testing
         }
     }
 
+    @Test func `an upsert may name what a filter of the app demands`() async throws {
+        try await RuledFixture.with { fixture in
+            func upsert(_ filter: Document) async throws -> Value {
+                try await fixture.call(
+                    "ann", "updateOne", "Mine",
+                    ["filter": .document(filter), "update": ["$set": ["text": "new"]], "upsert": true])
+            }
+            for filter in [["owner": "ann", "n": 1], ["owner": ["$eq": "ann"], "n": 2], ["n": 3]] as [Document] {
+                let inserted = try await upsert(filter)
+                #expect(inserted["upsertedId"] != nil, "\(filter)")
+                let again = try await upsert(filter)
+                #expect(again["matchedCount"]?.intValue == 1, "\(filter)")
+            }
+            let mine = try await fixture.collection("Mine").find(["owner": "ann", "text": "new"])
+            #expect(mine.count == 3)
+            await #expect(throws: (any Error).self) { _ = try await upsert(["owner": "bob"]) }
+            let count = try await fixture.collection("Mine").countDocuments()
+            #expect(count == 3)
+        }
+    }
+
     @Test func `an unordered insert with a duplicate inserts the other documents`() async throws {
         try await withNotes { fixture in
             let documents: Document = [

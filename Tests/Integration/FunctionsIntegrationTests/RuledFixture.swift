@@ -122,6 +122,11 @@ struct RuledFixture: Sendable {
         {"roles": [{"name": "all", "apply_when": {}, "read": true}],
          "filters": [{"name": "current", "apply_when": {"%%true": true}, "query": {"$expr": {"$gt": ["$until", "$$NOW"]}}}]}
         """,
+        "data_sources/mongodb-atlas/Test/Mine/rules.json": """
+        {"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}],
+         "filters": [{"name": "own", "apply_when": {"%%true": true}, "query": {"owner": "%%user.id"}},
+                     {"name": "own again", "apply_when": {"%%true": true}, "query": {"$and": [{"owner": {"$eq": "%%user.id"}}]}}]}
+        """,
         "data_sources/mongodb-atlas/Test/Broken/rules.json": """
         {"roles": [{"name": "all", "read": true, "apply_when": {"%%true": {"%function": {"name": "fails", "arguments": []}}}}]}
         """,
