@@ -67,6 +67,28 @@ struct FunctionHostTests {
         #expect(#expect(throws: FunctionFailure.self) { try host.call("none").get() }?.code == .functionNotFound)
     }
 
+    @Test(arguments: [
+        "const e = new Error(); Object.defineProperty(e, 'message', { get() { throw 1 } }); throw e",
+        "const e = new Error('x'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); throw e",
+        "const e = new Error(); e.message = { toString() { throw 1 } }; throw e",
+        "const e = new Error(); e.name = Symbol(); throw e",
+        "throw new Proxy({}, { getPrototypeOf() { throw 1 } })",
+        "throw { toEJSON() { throw 1 }, toString() { throw 1 } }",
+        "throw Object.create(null)", "throw Symbol('s')", "throw undefined", "throw null",
+    ])
+    func `whatever is thrown ends the call, and an operation that isn't awaited`(_ body: String) throws {
+        let host = try TestHost([
+            "bad": "exports = () => { \(body) }", "later": "exports = async () => { await null; \(body) }",
+            "apart": "exports = () => { (async () => { \(body) })(); return 1 }",
+        ])
+        for name in ["bad", "later"] {
+            let failure = #expect(throws: FunctionFailure.self) { try host.call(name).get() }
+            #expect(failure?.code == .functionExecutionError)
+            #expect(failure?.message.contains("promise") == false, "\(String(describing: failure))")
+        }
+        #expect(try host.call("apart").get() == 1)
+    }
+
     @Test func `an error names the app's line, however deep in the prelude it was thrown`() throws {
         let host = try TestHost([
             "unsupported":

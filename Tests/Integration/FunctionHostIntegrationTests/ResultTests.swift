@@ -14,6 +14,11 @@ struct ResultTests {
             ("Object.assign([1], { toJSON() { return 2; } })", [.int32(1)]),
             ("({ toEJSON() { return 'own'; } })", "own"),
             ("({ a: [Promise.resolve('p')] })", ["a": ["p"]]), ("({ a: { then(done) { done('t'); } } })", ["a": "t"]),
+            ("[new Number(5), new String('s'), new Boolean(false), Object(7n)]", [.int32(5), "s", false, .int64(7)]),
+            (
+                "EJSON.stringify([new BSON.Double(2), new BSON.Double(0.5), new BSON.Int32(2)])",
+                .string(#"[{"$numberDouble":"2.0"},{"$numberDouble":"0.5"},{"$numberInt":"2"}]"#)
+            ),
             ("EJSON.parse('{\"a\":{\"$numberDouble\":\"3\"}}')", ["a": .double(3)]),
             (
                 #"[/a\/b[/]\\\/+/i, new RegExp("")]"#,

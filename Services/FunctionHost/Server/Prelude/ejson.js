@@ -72,7 +72,8 @@ function elementsFromEJSON(elements, name) {
   if (types) elements[typesOf] = typesOfElements(elements, types);
   return elements;
 }
-const writeDouble = value => ({ $numberDouble: Object.is(value, -0) ? "-0.0" : String(value) });
+// A whole number has one decimal, as Extended JSON and its other writers have it.
+const writeDouble = value => ({ $numberDouble: Object.is(value, -0) ? "-0.0" : Number.isInteger(value) ? value.toFixed(1) : String(value) });
 const writeNumber = value =>
   Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0) ? { $numberInt: String(value) } : writeDouble(value);
 // - type: the type of the value's own place, if it is known.
@@ -133,6 +134,7 @@ function classToEJSON(value, isRelaxed, depth, name) {
     return { $regularExpression: { pattern, options: value.flags.replace(/[^ims]/g, "") } };
   }
   if (value instanceof Uint8Array) return bson().make("Binary", value).toEJSON();
+  if (value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt) return toEJSON(value.valueOf(), isRelaxed, depth, undefined, name);
   if (value instanceof Set) return toEJSON([...value], isRelaxed, depth, undefined, name);
   return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth, name);
 }

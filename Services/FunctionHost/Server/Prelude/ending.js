@@ -48,10 +48,19 @@ function done(result, response) {
   host("done", JSON.stringify(response ? { result: value, response: toEJSON(response.document()) } : value) ?? "");
 }
 const wellFormed = (_, value) => typeof value === "string" ? value.toWellFormed() : value;
-function fail(error) { host("failed", JSON.stringify(output().describe(error), wellFormed)); }
+// What an app throws may be anything: also what throws when it is looked at.
+function described(error) {
+  try {
+    const failure = output().describe(error);
+    return { ...failure, message: String(failure.message) };
+  } catch {
+    return { code: "FunctionExecutionError", message: "the function threw a value that can't be read as a text" };
+  }
+}
+function fail(error) { host("failed", JSON.stringify(described(error), wellFormed)); }
 // The engine calls this for a promise that was rejected and that nothing waits for.
 function unhandled(_, reason) {
-  const failure = output().describe(reason);
+  const failure = described(reason);
   const place = failure.function ? `throw@${failure.function}:${failure.line ?? 0}:0` : "";
   host("log", "error", `an operation that isn't awaited failed: ${failure.message}`, failure.stack ?? place);
 }
