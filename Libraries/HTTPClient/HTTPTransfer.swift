@@ -13,6 +13,8 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     private let maximumBytes: Int
     /// Whether the caller reads the body while it is received; otherwise it is collected.
     private let isStreaming: Bool
+    /// What the collected body is charged to.
+    private let memory: InflightShare?
     private var head = HTTPResponseHead()
     private var buffer: [UInt8] = []
     private var received = 0
@@ -32,6 +34,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     ) throws(HTTPClientError) {
         maximumBytes = request.maximumResponseBytes ?? configuration.maximumResponseBytes
         self.isStreaming = isStreaming
+        memory = isStreaming ? nil : InflightShare.current
         egress = configuration.egress
         easy = try CurlEasy()
         try easy.apply(request, configuration)
@@ -91,6 +94,11 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
         received += part.count
         guard received <= maximumBytes else {
             failure = HTTPClientError(.tooLarge, "the response's body is larger than \(maximumBytes) bytes")
+            return 0
+        }
+        if memory?.take(part.count) != nil {
+            failure = HTTPClientError(
+                .overloaded, "no memory is left for the response's body, since too many others are under way")
             return 0
         }
         buffer.append(contentsOf: part)

@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import FunctionProtocol
 
 /// Collects documents up to a limit of bytes.
@@ -10,10 +11,17 @@ struct CollectedDocuments {
     init(limit: Int) { self.limit = limit }
 
     mutating func add(_ part: [Document]) throws(EffectFailure) {
-        for document in part { bytes += Value.document(document).approximateSize }
+        let more = part.reduce(0) { $0 + Value.document($1).approximateSize }
+        bytes += more
         guard bytes <= limit else {
             throw EffectFailure(
                 name: "MongoDBError", message: "the documents have more than \(limit >> 20) MiB: limit them", code: 292)
+        }
+        if InflightShare.current?.take(more) != nil {
+            throw EffectFailure(
+                name: "MongoDBError",
+                message: "no memory is left for the documents, since the app's functions read too many others just now",
+                code: 292)
         }
         documents += part
     }

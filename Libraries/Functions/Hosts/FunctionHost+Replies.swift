@@ -43,8 +43,12 @@ extension FunctionHost {
             let earlier = session.flatMap { calls[number]?.sessions[$0] }
             let task = Task {
                 await earlier?.value
-                let result = await invocation.perform(effect)
+                let memory = memoryForAnswer()
+                let result = await InflightShare.$current.withValue(memory) { await invocation.perform(effect) }
+                await waitToSend()
                 answer(effect.ordinal, result, to: number)
+                memory.release()
+                admitAnswer()
             }
             calls[number]?.effects[effect.ordinal] = task
             if let session { calls[number]?.sessions[session] = task }

@@ -20,6 +20,8 @@ actor FunctionHost: LoopActor {
 
     nonisolated let loop: EventLoop
     nonisolated let bundle: FunctionBundle
+    /// The memory for answers to effects, from their arrival until they are on their way to a host.
+    private let answers: InflightBudget
     let child: ChildProcess
     private let descriptor: Int32
     private let outputDescriptor: Int32
@@ -39,6 +41,8 @@ actor FunctionHost: LoopActor {
     /// What is to be sent, of which the first `sent` bytes are. The functions with their packages can be many megabytes.
     private var unsent: [UInt8] = []
     private var sent = 0
+    /// The answers that wait until little enough is to be sent.
+    private var waitingToSend = FIFO<CheckedContinuation<Void, Never>>()
     var calls: [Int64: PresentCall] = [:]
     var checking: CheckedContinuation<FunctionFailure?, Never>?
     /// The number of the last call.
@@ -68,13 +72,14 @@ actor FunctionHost: LoopActor {
 
     /// Starts the process; `start` sends it the functions. A call that is sent before the process is ready waits in its socket.
     init(
-        executable: String, bundle: FunctionBundle, memoryLimit: Int, confinement: HostConfinement, loop: EventLoop,
-        logger: Logger, changed: @escaping @Sendable () -> Void,
+        executable: String, bundle: FunctionBundle, memoryLimit: Int, confinement: HostConfinement,
+        answers: InflightBudget, loop: EventLoop, logger: Logger, changed: @escaping @Sendable () -> Void,
         obstructed: @escaping @Sendable (FunctionInvocation) -> Void,
         calmed: @escaping @Sendable (FunctionHost) -> Void
     ) throws {
         self.loop = loop
         self.bundle = bundle
+        self.answers = answers
         self.memoryLimit = memoryLimit
         self.logger = logger
         self.changed = changed
@@ -149,7 +154,7 @@ actor FunctionHost: LoopActor {
     /// Whether it is idle, and no call goes on after its answer.
     var isCalm: Bool { isIdle && calls.isEmpty }
 
-    /// What waits to be sent, in bytes, beyond which no more calls are placed here.
+    /// What waits to be sent, in bytes, beyond which no more calls are placed here, and answers wait.
     private static let maximumUnsent = 8 << 20
 
     /// Runs a function to its answer. When the task is cancelled, the function is ended.
@@ -312,6 +317,25 @@ actor FunctionHost: LoopActor {
             sent = 0
         }
         watcher?.set(unsent.isEmpty ? .read : [.read, .write])
+        admitAnswer()
+    }
+
+    /// The memory of an answer to an effect.
+    func memoryForAnswer() -> InflightShare {
+        InflightShare(of: answers, for: UInt64(bitPattern: Int64(ExactText(bundle.app).hashValue)))
+    }
+
+    /// Waits until little enough is to be sent: a process that computes takes nothing. ``admitAnswer()`` has to be called when the
+    /// answer is sent, or isn't to be.
+    func waitToSend() async {
+        while isUsable, unsent.count - sent > Self.maximumUnsent {
+            await withCheckedContinuation { waitingToSend.append($0) }
+        }
+    }
+
+    func admitAnswer() {
+        guard !waitingToSend.isEmpty, !isUsable || unsent.count - sent <= Self.maximumUnsent else { return }
+        waitingToSend.removeFirst().resume()
     }
 
     /// Ends the calls that are left with the process.
@@ -328,6 +352,7 @@ actor FunctionHost: LoopActor {
         watcher?.close()
         watcher = nil
         Glibc.close(descriptor)
+        admitAnswer()
         // The one whose step crashed it, or that was alone in it.
         let culprit = isExpected ? nil : activity.step?.call
         if let culprit, let call = calls[culprit] { obstructed(call.invocation) }

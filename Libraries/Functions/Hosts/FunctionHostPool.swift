@@ -84,6 +84,8 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     public nonisolated let loop: EventLoop
+    /// The memory for answers to effects of all apps, shared by them.
+    private let answers = InflightBudget(limit: 256 << 20)
     private let configuration: Configuration
     private let logger: Logger
     /// The calls in flight.
@@ -317,7 +319,7 @@ public actor FunctionHostPool: LoopActor, Service {
         do {
             let host = try FunctionHost(
                 executable: configuration.executable, bundle: bundle, memoryLimit: configuration.memoryLimit,
-                confinement: configuration.confinement, loop: loop, logger: logger,
+                confinement: configuration.confinement, answers: answers, loop: loop, logger: logger,
                 changed: { [weak self] in self?.assumeIsolated { $0.wake() } },
                 obstructed: { [weak self] invocation in
                     self?.assumeIsolated { $0.setApart(FunctionKey(invocation)) }

@@ -283,4 +283,42 @@ import Testing
             #expect(kept.sorted() == [-1] + Array(stride(from: 0, to: 40, by: 2)))
         }
     }
+
+    /// The process takes no answers while it computes.
+    @Test func `answers of a busy function wait within a bound of memory, which they give back`() async throws {
+        let source = """
+            exports = async n => {
+              const all = Array.from({ length: n }, () => context.http.get({ url: "http://x" }).then(r => r.body.text().length, e => e.name));
+              await new Promise(d => setTimeout(d, 20));
+              for (const end = Date.now() + 700; Date.now() < end;);
+              return await Promise.all(all);
+            };
+            """
+        let bytes = 8 << 20
+        try await PoolFixture.with(memoryLimit: 2 << 30) { fixture in
+            @Sendable func answers(_ count: Int32) async throws -> [Value] {
+                let result = try await fixture.run(source, [.int32(count)], limits: .init(cpu: 60)) { _ in
+                    let refusal = InflightShare.current?.take(bytes)
+                    // The other answers arrive meanwhile.
+                    do { try await Task.sleep(for: .milliseconds(500)) } catch { return .success(.null) }
+                    guard refusal == nil else {
+                        return .failure(EffectFailure(name: "NoRoom", message: "no memory is left"))
+                    }
+                    return .success(["body": .binary(Binary([UInt8](repeating: 65, count: bytes)))])
+                }
+                return result.arrayValue ?? []
+            }
+            let many = try await withThrowingTaskGroup(of: [Value].self) { group in
+                for _ in 0..<4 { group.addTask { try await answers(12) } }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            let (taken, refused) = (many.filter { $0.intValue == bytes }.count, many.filter { $0 == "NoRoom" }.count)
+            #expect(taken + refused == 48)
+            #expect(taken >= 8 && refused >= 8, "\(taken) and \(refused)")
+            for _ in 0..<4 {
+                let few = try await answers(8)
+                #expect(few.count == 8 && few.allSatisfy { $0.intValue == bytes })
+            }
+        }
+    }
 }

@@ -89,6 +89,25 @@ import Testing
         #expect(response.body == body)
     }
 
+    @Test func `a collected body is charged to the memory of whom it is for`() async throws {
+        let client = client(), budget = InflightBudget(limit: 6 << 20)
+        let request = HTTPClient.Request(
+            method: "PUT", url: url("/echo"), body: [UInt8](repeating: 7, count: 2 << 20))
+        let first = InflightShare(of: budget, for: 1), second = InflightShare(of: budget, for: 1)
+        let response = try await InflightShare.$current.withValue(first) { try await client.send(request) }
+        #expect(response.body.count == 2 << 20)
+        // The same sender's next one would leave less to others than it holds.
+        await expect(.overloaded) {
+            try await InflightShare.$current.withValue(second) { try await client.send(request) }
+        }
+        second.release()
+        let other = InflightShare(of: budget, for: 2)
+        _ = try await InflightShare.$current.withValue(other) { try await client.send(request) }
+        other.release()
+        first.release()
+        _ = try await InflightShare.$current.withValue(second) { try await client.send(request) }
+    }
+
     @Test func `a redirect is an answer, and is followed when asked for`() async throws {
         let client = client()
         var request = HTTPClient.Request(url: url("/redirect"))
