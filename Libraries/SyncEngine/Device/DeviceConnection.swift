@@ -56,7 +56,8 @@ public struct DeviceConnection: Sendable {
         public var connect: Duration
         /// Silence after which the device pings.
         public var ping: Duration
-        /// Silence after which the connection counts as dead.
+        /// Silence after which the connection counts as dead; doubled with each connection in a row that ends so, up to sixteen times: a large
+        /// frame on a slow link is silence, too, and would begin at its first byte again and again.
         public var silence: Duration
         /// How long before its expiry a token is renewed.
         public var renewal: Duration
@@ -81,13 +82,18 @@ public struct DeviceConnection: Sendable {
     private var isRenewing = false
     private var renewalTime = Duration.zero
     private var startedAt = Duration.zero
+    private var onlineAt = Duration.zero
     private var lastHeard = Duration.zero
     private var lastPing = Duration.zero
+    private var patience = 1
+    private static let maximumPatience = 16
 
     public init(timing: Timing = Timing(), backoff: Backoff) {
         self.timing = timing
         self.backoff = backoff
     }
+
+    private var silence: Duration { timing.silence * patience }
 
     /// When `tick` has to be called, if nothing happens before; `nil` when it needn't be called.
     public var deadline: Duration? {
@@ -97,8 +103,8 @@ public struct DeviceConnection: Sendable {
         case .connecting, .greeting: startedAt + timing.connect
         case .online:
             min(
-                max(lastHeard, lastPing) + timing.ping, lastHeard + timing.silence,
-                isRenewing ? lastHeard + timing.silence : renewalTime)
+                max(lastHeard, lastPing) + timing.ping, lastHeard + silence,
+                isRenewing ? lastHeard + silence : renewalTime)
         }
     }
 
@@ -115,6 +121,7 @@ public struct DeviceConnection: Sendable {
     /// The app wants no connection.
     public mutating func goOffline() -> [Action] {
         defer { phase = .offline }
+        patience = 1
         return closing()
     }
 
@@ -173,6 +180,7 @@ public struct DeviceConnection: Sendable {
         phase = .online
         lastHeard = now
         lastPing = now
+        onlineAt = now
         isRenewing = false
         if !isSuspicious { backoff.succeed() }
         return [.resume]
@@ -180,7 +188,10 @@ public struct DeviceConnection: Sendable {
 
     /// A frame was received.
     public mutating func heard(connection: Int, now: Duration) {
-        if connection == self.connection { lastHeard = now }
+        guard connection == self.connection else { return }
+        lastHeard = now
+        // Later than the answers to what was sent first: a connection that lasts.
+        if phase == .online, now >= onlineAt + timing.silence { patience = 1 }
     }
 
     /// The gateway reported an error of the whole connection.
@@ -210,7 +221,10 @@ public struct DeviceConnection: Sendable {
         case .waiting(let until): return now >= until ? authenticate() : []
         case .connecting, .greeting: return now >= startedAt + timing.connect ? fail(now: now) : []
         case .online:
-            if now >= lastHeard + timing.silence { return fail(now: now) }
+            if now >= lastHeard + silence {
+                patience = min(patience * 2, Self.maximumPatience)
+                return fail(now: now)
+            }
             var actions: [Action] = []
             if !isRenewing && now >= renewalTime {
                 isRenewing = true

@@ -108,6 +108,7 @@ extension WebSocket {
         onMessage = nil
         onViolation = nil
         onQuiet = nil
+        onProgress = nil
         onHandled = nil
         onClose = nil
         callback?(closure)

@@ -105,6 +105,7 @@ extension WebSocket {
             fail(error)
         }
         isParsing = false
+        tellProgress()
         guard state == .open || state == .closing else {
             self.parser = nil
             return
@@ -116,6 +117,17 @@ extension WebSocket {
             resources.giveBack(parser)
             self.parser = nil
         }
+    }
+
+    /// The bytes of an incomplete message after which ``onProgress`` is called again.
+    static let progressBytes = 64 << 10
+
+    private func tellProgress() {
+        let pending = assembler.pendingBytes
+        if pending < toldBytes { toldBytes = 0 }
+        guard pending >= toldBytes + Self.progressBytes else { return }
+        toldBytes = pending
+        onProgress?()
     }
 
     /// Takes the bytes of the incomplete message from the budget, or returns those of earlier ones.

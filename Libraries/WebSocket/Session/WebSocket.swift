@@ -47,6 +47,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     var budget: (InflightBudget, sender: UInt64)?
     /// The number of bytes that were taken from the budget.
     var accounted = 0
+    /// The bytes of the incomplete message at the last call of ``onProgress``.
+    var toldBytes = 0
     /// Bytes that were read but not parsed: early data, or the rest of the buffer when reading was paused.
     var unread: [UInt8]
     var isReadingPaused = true
@@ -80,6 +82,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Called just before queued frames are written to the kernel. If it returns `false`, the connection is reset, and no queued
     /// frame is sent.
     public var mayFlush: (() -> Bool)?
+    /// Called while a large message arrives, with every 64 KiB of it.
+    public var onProgress: (() -> Void)?
     /// Called with `true` when the peer has become quiet (``WebSocketConfiguration/quietTimeout``), with `false` when data arrives
     /// from it again.
     public var onQuiet: ((Bool) -> Void)?

@@ -32,6 +32,19 @@ extension EndToEnd {
             try await ada.close()
         }
 
+        /// On a slow link the device's ping waits behind the frame.
+        @Test func `a device hears that its large frame arrives`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let device = try await RawDevice.connect(system)
+            try await device.greet(try await ada.accessToken(on: system))
+            device.send(text: String(repeating: " ", count: FrameLimits.defaultBytes / 2))
+            try await device.wait("a sign of life") { if case .pong = $0 { true } else { false } }
+            // It is no frame of the protocol.
+            _ = try await device.errorCode()
+            try await ada.close()
+        }
+
         @Test func `something else before hello is a helloExpected`() async throws {
             let device = try await RawDevice.connect(.shared())
             device.send(.ping)

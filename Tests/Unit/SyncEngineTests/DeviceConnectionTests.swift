@@ -57,6 +57,37 @@ struct DeviceConnectionTests {
         #expect(waits.suffix(4).allSatisfy { $0 >= .seconds(2) }, "\(waits)")
     }
 
+    /// On a slow link a large frame takes longer than the limit, and the ping waits behind it.
+    @Test func `silence is borne for longer after each connection in a row that it ended`() {
+        var machine = online()
+        var now = Duration.zero
+        func wait(_ machine: inout DeviceConnection) -> Duration {
+            let start = now
+            while machine.phase == .online, let deadline = machine.deadline {
+                now = deadline
+                _ = machine.tick(now: now)
+            }
+            return now - start
+        }
+        func reconnect(_ machine: inout DeviceConnection, _ number: Int) {
+            if let deadline = machine.deadline { now = deadline }
+            _ = machine.tick(now: now)
+            _ = machine.tokenObtained(expiry: now + .seconds(100_000), now: now)
+            _ = machine.opened(connection: number, now: now)
+            _ = machine.welcomed(connection: number, now: now)
+        }
+        var waits: [Duration] = []
+        for number in 2...7 {
+            waits.append(wait(&machine))
+            reconnect(&machine, number)
+        }
+        #expect(waits == [60, 120, 240, 480, 960, 960].map { .seconds($0) })
+        // The frame has got through.
+        now += .seconds(100)
+        machine.heard(connection: 7, now: now)
+        #expect(wait(&machine) == .seconds(60))
+    }
+
     @Test func `what belongs to a connection that was given up is ignored`() {
         var machine = online()
         _ = machine.closed(connection: 1, now: .seconds(1))

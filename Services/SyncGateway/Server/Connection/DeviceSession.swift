@@ -32,6 +32,8 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     /// Whether the session counts for its user's presence.
     private var isPresent = false
     private var clock = HybridClock()
+    /// When the device was last told that its large frame arrives.
+    private var lastSign: Duration?
     private var unanswered: UnansweredUploads
     private var reads: ChunkReads
     private var readTimer: LoopTimer?
@@ -81,6 +83,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
             default: report(.init(code: .badFrame, message: "the frame breaks the rules of WebSocket, or isn't UTF-8"))
             }
         }
+        socket.onProgress = { [self] in arriving() }
         socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
         socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
@@ -108,6 +111,16 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
                 "a frame can't be handled", metadata: ["connection.id": "\(id)", "error": "\(error)"])
             fail(.init(code: .internalError, message: "the frame could not be handled"))
         }
+    }
+
+    /// A part of a large frame has arrived. The device's ping waits behind it, and the device must hear something meanwhile.
+    private func arriving() {
+        machine.heard(now: context.time)
+        scheduleCheck()
+        guard machine.identity != nil else { return }
+        if let lastSign, context.time - lastSign < .seconds(15) { return }
+        lastSign = context.time
+        send(.pong)
     }
 
     private func resumeReading() {
