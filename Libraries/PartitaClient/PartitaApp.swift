@@ -15,6 +15,8 @@ public actor PartitaApp {
     private let api: AccountAPI
     private let sessions: SessionStore
     private var current: Session?
+    /// The last of what opens and ends sessions, one after the other: the actor lets others in wherever one of them waits.
+    private var lastTurn: Task<Void, Never>?
 
     /// Opens the app's store on this device.
     ///
@@ -40,56 +42,76 @@ public actor PartitaApp {
         device["deviceId"] = try await sessions.deviceId().map(Value.string)
         let signIn = try await api.logIn(credentials, device: device)
         if let id = signIn.deviceId { try await sessions.saveDeviceId(id) }
-        try await close()
-        try await sessions.save(
-            SavedSession(
-                userId: signIn.userId, refreshToken: signIn.refreshToken, accessToken: signIn.accessToken))
-        return try await open(signIn.userId, refresh: signIn.refreshToken, access: signIn.accessToken)
+        return try await inTurn { app in
+            await app.endSession()
+            try await app.sessions.save(
+                SavedSession(
+                    userId: signIn.userId, refreshToken: signIn.tokens.refresh, accessToken: signIn.tokens.access))
+            return try await app.open(signIn.userId, signIn.tokens, isNew: true)
+        }
     }
 
     /// The session of the signed-in user, also after a restart and offline; `nil` when no user is signed in.
     public func session() async throws -> Session? {
-        if let current { return current }
-        guard let saved = try await sessions.current() else { return nil }
-        return try await open(saved.userId, refresh: saved.refreshToken, access: saved.accessToken)
+        try await inTurn { app -> Session? in
+            if let current = app.current { return current }
+            guard let saved = try await app.sessions.current() else { return nil }
+            let tokens = AccountAPI.Tokens(access: saved.accessToken, refresh: saved.refreshToken)
+            return try await app.open(saved.userId, tokens, isNew: false)
+        }
     }
 
     /// Signs the user out: on this device at once, and on the server if it can be reached.
     ///
     /// - Parameter keepingData: Whether the user's documents and unsent writes stay on the device.
     public func logOut(keepingData: Bool = false) async throws {
-        guard let (userId, refreshToken) = try await signedIn() else { return }
-        let session = current
-        current = nil
-        try await sessions.remove(userId)
-        await session?.end()
-        // Before the call to the server, which may take long: the user may sign in again meanwhile.
-        if !keepingData { try StoreFiles.remove(path(of: userId)) }
+        // The user's documents aren't read: who signs out because their file is damaged needs no file.
+        let ended = try await inTurn { app -> SavedSession? in
+            let saved = try await app.sessions.current()
+            if let saved { try await app.sessions.remove(saved.userId) }
+            await app.endSession()
+            if let saved, !keepingData { try StoreFiles.remove(app.path(of: saved.userId)) }
+            return saved
+        }
+        // Not in the turn, since it may take long: the user may sign in again meanwhile.
+        guard let ended else { return }
         do {
-            try await api.logOut(refreshToken)
+            try await api.logOut(ended.refreshToken)
         } catch {
             // The session on the server ends with its refresh token; on this device it is over anyway.
         }
     }
 
-    /// Who is signed in. The user's documents aren't read: who signs out because their file is damaged needs no file.
-    private func signedIn() async throws -> (userId: String, refreshToken: String)? {
-        if let current { return (current.userId, current.tokens.refreshToken) }
-        return try await sessions.current().map { ($0.userId, $0.refreshToken) }
-    }
-
     /// Closes the connection and the store; the user stays signed in.
-    public func close() async throws {
+    public func close() async throws { try await inTurn { app in await app.endSession() } }
+
+    private func endSession() async {
         guard let session = current else { return }
         current = nil
         await session.end()
     }
 
-    private func open(_ userId: String, refresh: String, access: String) async throws -> Session {
+    private func inTurn<R: Sendable>(
+        _ body: @escaping @Sendable (isolated PartitaApp) async throws -> R
+    ) async throws -> R {
+        let former = lastTurn
+        let task = Task {
+            await former?.value
+            return try await body(self)
+        }
+        lastTurn = Task { _ = await task.result }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func open(_ userId: String, _ saved: AccountAPI.Tokens, isNew: Bool) async throws -> Session {
         let (api, sessions, configuration) = (api, sessions, configuration)
-        let tokens = SessionTokens(api: api, refreshToken: refresh, accessToken: access) { accessToken in
-            try await sessions.save(
-                SavedSession(userId: userId, refreshToken: refresh, accessToken: accessToken))
+        let tokens = SessionTokens(api: api, saved, isNew: isNew) { tokens, former in
+            try await sessions.renew(
+                SavedSession(userId: userId, refreshToken: tokens.refresh, accessToken: tokens.access), from: former)
         }
         let store = try await LocalStore.open(path: path(of: userId))
         let client = try await SyncClient(configuration: configuration, store: store, tokens: tokens) {
@@ -97,11 +119,6 @@ public actor PartitaApp {
         }
         let session = Session(userId: userId, client: client, tokens: tokens, api: api)
         await client.goOnline()
-        // Another call may have opened it meanwhile: the first session is kept, since a file has one owner.
-        if let current {
-            await session.end()
-            return current
-        }
         current = session
         return session
     }

@@ -89,6 +89,8 @@ public final class Session: Sendable {
     // MARK: Functions
 
     /// Calls a function of the app.
+    ///
+    /// - Throws: `PartitaError` with code `closed` when the session has ended on this device, and those of calls.
     public func callFunction(_ name: String, _ arguments: Value...) async throws -> Value {
         let api = api
         return try await tokens.withToken { try await api.callFunction(name, arguments, token: $0) }
@@ -96,6 +98,7 @@ public final class Session: Sendable {
 
     /// Ends the session on this device.
     func end() async {
+        await tokens.close()
         await client.stop()
         await client.store.close()
     }

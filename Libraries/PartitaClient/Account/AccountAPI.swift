@@ -2,10 +2,15 @@ import DocumentModel
 
 /// The backend's HTTP interface for accounts, as clients of App Services use it.
 struct AccountAPI: Sendable {
+    /// What a session calls with.
+    struct Tokens: Sendable {
+        var access: String
+        var refresh: String
+    }
+
     /// The result of a sign-in.
     struct SignIn: Sendable {
-        var accessToken: String
-        var refreshToken: String
+        var tokens: Tokens
         var userId: String
         /// The id that the device sends with its next sign-in, so that the backend recognizes it.
         var deviceId: String?
@@ -29,13 +34,16 @@ struct AccountAPI: Sendable {
         body["options"] = ["device": .document(device)]
         let answer = try await object("POST", "\(app)/auth/providers/\(credentials.provider)/login", body: body)
         return SignIn(
-            accessToken: try string("access_token", of: answer), refreshToken: try string("refresh_token", of: answer),
+            tokens: Tokens(
+                access: try string("access_token", of: answer), refresh: try string("refresh_token", of: answer)),
             userId: try string("user_id", of: answer), deviceId: answer["device_id"]?.stringValue)
     }
 
-    func refresh(_ refreshToken: String) async throws -> String {
+    /// - Returns: new tokens. The time that the session lasts begins anew with its new refresh token.
+    func refresh(_ refreshToken: String) async throws -> Tokens {
         let answer = try await object("POST", "\(client)/auth/session", token: refreshToken)
-        return try string("access_token", of: answer)
+        return Tokens(
+            access: try string("access_token", of: answer), refresh: try string("refresh_token", of: answer))
     }
 
     func logOut(_ refreshToken: String) async throws {

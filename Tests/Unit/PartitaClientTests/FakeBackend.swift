@@ -25,12 +25,19 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     /// What was found when a device that asked for it opened a partition last.
     private(set) var comparisons: [Partition: Holdings.Comparison] = [:]
     private var nextConnection = 0
+    /// The users that a device watches, as one said last.
+    private(set) var watched: [String] = []
 
     /// Whether answers to uploads get lost.
     private var losesAnswers = false
     /// The `_id` of a document whose upload ends the connection, as if the gateway died of it; and how often that happened.
     private var fatal: Value?
     private(set) var deaths = 0
+    /// The sessions by number: the refresh token that is valid, and the one that was given for it and takes its place when it is used.
+    private var sessions: [Int: (current: String, next: String?)] = [:]
+    private var lastSession = 0
+    /// Called before a refresh is answered.
+    private var atRefresh: @Sendable () async throws -> Void = {}
     /// Whether connections are refused.
     private var isDown = false
     /// Whether the sessions have ended.
@@ -50,6 +57,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     func set(most: Int) { self.most = most }
     func set(frameBytes: Int) { self.frameBytes = frameBytes }
     func set(atLogOut: @escaping @Sendable () -> Void) { self.atLogOut = atLogOut }
+    func set(atRefresh: @escaping @Sendable () async throws -> Void) { self.atRefresh = atRefresh }
     func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
     func set(fatal: Value) { self.fatal = fatal }
     func set(tokenLife: Int64) { self.tokenLife = tokenLife }
@@ -74,17 +82,23 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 let error = #"{"error":"invalid username/password","error_code":"InvalidPassword"}"#
                 return HTTPAnswer(status: 401, body: Array(error.utf8))
             }
+            lastSession += 1
+            let refresh = "\(lastSession)/0"
+            sessions[lastSession] = (refresh, nil)
             let answer: Document = [
-                "access_token": .string(token()), "refresh_token": "refresh", "user_id": body["username"] ?? "",
+                "access_token": .string(token()), "refresh_token": .string(refresh), "user_id": body["username"] ?? "",
             ]
             return HTTPAnswer(status: 200, body: Array(ExtendedJSON.print(answer).utf8))
         case ("POST", "/auth/session"):
-            if hasEndedSessions {
+            try await atRefresh()
+            guard !hasEndedSessions, let next = exchange(shown(call)) else {
                 return HTTPAnswer(status: 401, body: Array(#"{"error_code":"InvalidSession"}"#.utf8))
             }
             refreshes += 1
-            return HTTPAnswer(status: 201, body: Array(#"{"access_token":"\#(token())"}"#.utf8))
+            let answer: Document = ["access_token": .string(token()), "refresh_token": .string(next)]
+            return HTTPAnswer(status: 201, body: Array(ExtendedJSON.print(answer).utf8))
         case ("DELETE", "/auth/session"):
+            sessions = sessions.filter { ![$0.value.current, $0.value.next].contains(shown(call)) }
             atLogOut()
             return HTTPAnswer(status: 204)
         case ("POST", "/app/chat/functions/call"): return HTTPAnswer(status: 200, body: Array("[1,2]".utf8))
@@ -92,9 +106,23 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         }
     }
 
+    private func shown(_ call: HTTPCall) -> String? {
+        call.headers.first { $0.name == "Authorization" }.map { $0.value.replacing("Bearer ", with: "") }
+    }
+
+    /// As the service does: one that was superseded isn't valid any more.
+    private func exchange(_ token: String?) -> String? {
+        guard let token, let (number, session) = sessions.first(where: { token == $1.current || token == $1.next })
+        else { return nil }
+        let next = "\(number)/\(refreshes + 1)"
+        sessions[number] = (token == session.next ? token : session.current, next)
+        return next
+    }
+
     private func token() -> String {
-        let expiry = Int64(Date().timeIntervalSince1970) + tokenLife
-        let claims = Data(#"{"exp":\#(expiry),"iat":0,"n":\#(calls.count)}"#.utf8).base64EncodedString()
+        let now = Int64(Date().timeIntervalSince1970)
+        let text = #"{"exp":\#(now + tokenLife),"iat":\#(now),"n":\#(calls.count)}"#
+        let claims = Data(text.utf8).base64EncodedString()
         return "e30.\(claims.replacing("=", with: "")).signature"
     }
 
@@ -154,6 +182,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         case .unsubscribe(let partition): subscriptions[number]?[partition] = nil
         case .upload(let upload): commit(upload, from: number)
         case .presence(let presence):
+            watched = presence.watch ?? []
             for user in presence.watch ?? [] {
                 send(.presence(.init(user: user, state: presence.state, lastSeen: 1)), to: number)
             }
