@@ -1,7 +1,18 @@
+import Foundation
+
+/// The id of a stream of a ``Broadcast``.
+typealias StreamID = UUID
+
 /// Streams of one source. Each buffers a bounded number of the newest elements for a slow reader.
 struct Broadcast<Element: Sendable>: Sendable {
-    private var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
-    private var next = 0
+    private struct Stream {
+        let continuation: AsyncStream<Element>.Continuation
+        /// Whether the stream gets an element; `nil`: it gets all.
+        let accepts: (@Sendable (Element) -> Bool)?
+    }
+
+    /// By ids that no other broadcast has: the end of a reader is told later, when another broadcast may have taken the place of this one.
+    private var streams: [StreamID: Stream] = [:]
     private var isFinished = false
     private let limit: Int
 
@@ -11,33 +22,34 @@ struct Broadcast<Element: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - first: The stream's first element.
-    ///   - forget: Called with the stream's number when its reader has ended.
+    ///   - accepts: Whether the stream gets an element; `nil`: it gets all.
+    ///   - forget: Called with the stream's id when its reader has ended.
     mutating func stream(
-        first: Element? = nil, forget: @escaping @Sendable (Int) -> Void
+        first: Element? = nil, where accepts: (@Sendable (Element) -> Bool)? = nil,
+        forget: @escaping @Sendable (StreamID) -> Void
     ) -> AsyncStream<Element> {
-        let number = next
-        next += 1
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(limit))
         if let first { continuation.yield(first) }
         guard !isFinished else {
             continuation.finish()
             return stream
         }
-        continuation.onTermination = { _ in forget(number) }
-        continuations[number] = continuation
+        let id = StreamID()
+        continuation.onTermination = { _ in forget(id) }
+        streams[id] = Stream(continuation: continuation, accepts: accepts)
         return stream
     }
 
-    mutating func remove(_ number: Int) { continuations[number] = nil }
+    mutating func remove(_ id: StreamID) { streams[id] = nil }
 
     func send(_ element: Element) {
-        for continuation in continuations.values { continuation.yield(element) }
+        for stream in streams.values where stream.accepts?(element) ?? true { stream.continuation.yield(element) }
     }
 
     /// Ends all streams, and those that are added later.
     mutating func finish() {
         isFinished = true
-        for continuation in continuations.values { continuation.finish() }
-        continuations = [:]
+        for stream in streams.values { stream.continuation.finish() }
+        streams = [:]
     }
 }

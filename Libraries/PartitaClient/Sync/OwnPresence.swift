@@ -8,10 +8,12 @@ struct OwnPresence: Sendable {
     /// How many streams watch each user.
     var watched: [ExactText: Int] = [:]
 
-    /// The frame with the presence and the watched users; `nil` when neither was set.
-    var update: DeviceFrame.PresenceUpdate? {
-        if state == nil && watched.isEmpty { return nil }
-        return DeviceFrame.PresenceUpdate(
+    /// Whether there is something to tell the gateway.
+    var isUsed: Bool { state != nil || !watched.isEmpty }
+
+    /// The frame with the presence and the watched users.
+    var update: DeviceFrame.PresenceUpdate {
+        DeviceFrame.PresenceUpdate(
             state: state ?? "online", data: data, watch: watched.keys.sorted().map(\.text))
     }
 }

@@ -10,6 +10,8 @@ struct Observation {
     let filter: Filter
     let continuation: AsyncStream<[Document]>.Continuation
     var matching: [DocumentKey: Document] = [:]
+    /// Whether the results lack a change, since the store couldn't be read.
+    var isStale = false
 
     /// The results, sorted by the texts of their `_id`s.
     var documents: [Document] { matching.sorted { $0.key < $1.key }.map(\.value) }
@@ -78,14 +80,14 @@ extension SyncClient {
 
     func states(of partition: Partition) throws -> AsyncStream<PartitionState> {
         let first = try opened(partition).state
-        let stream = partitions[partition]?.states.stream(first: first) { [weak self] number in
+        let stream = partitions[partition]?.states.stream(first: first) { [weak self] id in
             // Called on any thread when the reader has ended; the stream is removed then.
-            Task { await self?.forgetStates(number, of: partition) }
+            Task { await self?.forgetStates(id, of: partition) }
         }
         return stream ?? AsyncStream { $0.finish() }
     }
 
-    private func forgetStates(_ number: Int, of partition: Partition) { partitions[partition]?.states.remove(number) }
+    private func forgetStates(_ id: StreamID, of partition: Partition) { partitions[partition]?.states.remove(id) }
 
     func opened(_ partition: Partition) throws -> OpenPartition {
         try requireStore()
@@ -140,8 +142,9 @@ extension SyncClient {
     func refresh(_ partition: Partition, _ changes: ShownChanges) {
         for (number, observation) in observations where observation.partition == partition {
             do {
-                try refresh(number, observation, changes)
+                try refresh(number, observation, observation.isStale ? .all : changes)
             } catch {
+                observations[number]?.isStale = true
                 events.send(.error(code: "store", message: "\(error)"))
             }
         }
@@ -161,6 +164,7 @@ extension SyncClient {
                 }
             }
         }
+        updated.isStale = false
         observations[number] = updated
         updated.continuation.yield(updated.documents)
     }
@@ -168,8 +172,12 @@ extension SyncClient {
     // MARK: Writing
 
     /// Commits what the app wrote, as one changeset.
+    ///
+    /// - Parameter rejected: the changeset of the list of rejected ones whose place it takes.
     /// - Returns: The changeset's version; `nil` when there was nothing to do.
-    func write(_ partition: Partition, _ operations: [Operation]) throws -> Int64? {
+    func write(
+        _ partition: Partition, _ operations: [Operation], retrying rejected: RejectedChangeset? = nil
+    ) throws -> Int64? {
         let open = try opened(partition)
         let reading = clock.tick(milliseconds: Self.milliseconds)
         var batch = WriteBatch(bookkeeping: open.bookkeeping, clock: reading)
@@ -182,7 +190,10 @@ extension SyncClient {
                 operation, key, server: try store.serverDocument(partition, key),
                 shown: try store.shownDocument(partition, key))
         }
-        if batch.operations.isEmpty { return nil }
+        if batch.operations.isEmpty {
+            if let rejected { try store.discardRejected(rejected.id) }
+            return nil
+        }
         let version = open.bookkeeping.nextVersion
         var after = open.bookkeeping
         let effects = after.write(batch.operations, clock: reading, id: ObjectId().hexString)
@@ -190,6 +201,7 @@ extension SyncClient {
         let (store, before, saved) = (store, open.bookkeeping, after)
         let changes = try store.transaction { _ in
             try store.set("clock", String(reading.bits))
+            if let rejected { try store.discardRejected(rejected.id) }
             return try store.commit(partition, from: before, to: saved, effects, now: Self.milliseconds)
         }
         partitions[partition]?.bookkeeping = after
@@ -215,8 +227,6 @@ extension SyncClient {
     /// - Returns: The new version; `nil` if it isn't in the list any more.
     func retry(_ rejected: RejectedChangeset) throws -> Int64? {
         guard try self.rejected(rejected.partition).contains(where: { $0.id == rejected.id }) else { return nil }
-        let version = try write(rejected.partition, rejected.changeset.operations)
-        try store.discardRejected(rejected.id)
-        return version
+        return try write(rejected.partition, rejected.changeset.operations, retrying: rejected)
     }
 }

@@ -4,21 +4,21 @@ import SyncProtocol
 
 extension SyncClient {
     func states() -> AsyncStream<ConnectionState> {
-        connectionStates.stream(first: ConnectionState(connection.phase)) { [weak self] number in
+        connectionStates.stream(first: ConnectionState(connection.phase)) { [weak self] id in
             // Called on any thread when the reader has ended; the stream is removed then.
-            Task { await self?.forgetConnectionStates(number) }
+            Task { await self?.forgetConnectionStates(id) }
         }
     }
 
-    private func forgetConnectionStates(_ number: Int) { connectionStates.remove(number) }
+    private func forgetConnectionStates(_ id: StreamID) { connectionStates.remove(id) }
 
     func eventStream() -> AsyncStream<SyncEvent> {
-        events.stream { [weak self] number in
-            Task { await self?.forgetEvents(number) }  // as above
+        events.stream { [weak self] id in
+            Task { await self?.forgetEvents(id) }  // as above
         }
     }
 
-    private func forgetEvents(_ number: Int) { events.remove(number) }
+    private func forgetEvents(_ id: StreamID) { events.remove(id) }
 
     // MARK: Presence
 
@@ -33,35 +33,31 @@ extension SyncClient {
         var changed = presence
         for user in users { changed.watched[user, default: 0] += 1 }
         try change(to: changed)
-        return presences.stream { [weak self] number in
-            Task { await self?.forgetPresence(number, of: users) }  // as above
+        let watched = Set(texts: users)
+        let isWatched = { @Sendable (presence: UserPresence) in watched.contains(presence.user) }
+        return presences.stream(where: isWatched) { [weak self] id in
+            Task { await self?.forgetPresence(id, of: users) }  // as above
         }
     }
 
-    private func forgetPresence(_ number: Int, of users: [String]) {
-        presences.remove(number)
+    private func forgetPresence(_ id: StreamID, of users: [String]) {
+        presences.remove(id)
         for user in users {
             let count = presence.watched[user, default: 1] - 1
             presence.watched[user] = count > 0 ? count : nil
         }
-        sendPresence()
+        // Also if none is left: until it is told, the gateway goes on sending.
+        if connection.phase == .online { send(.presence(presence.update)) }
     }
 
     /// - Throws: `badPresence` for what the gateway couldn't read, which would end the connection.
     private func change(to changed: OwnPresence) throws(PartitaError) {
-        if let update = changed.update {
-            do throws(SyncProtocolError) {
-                _ = try DeviceFrame(DeviceFrame.presence(update).encoded())
-            } catch {
-                throw PartitaError(code: .badPresence, message: error.message)
-            }
+        do throws(SyncProtocolError) {
+            _ = try DeviceFrame(DeviceFrame.presence(changed.update).encoded())
+        } catch {
+            throw PartitaError(code: .badPresence, message: error.message)
         }
         presence = changed
-        sendPresence()
-    }
-
-    private func sendPresence() {
-        guard connection.phase == .online, let update = presence.update else { return }
-        send(.presence(update))
+        if connection.phase == .online { send(.presence(presence.update)) }
     }
 }

@@ -142,7 +142,7 @@ actor SyncClient {
                             readsCompact: true)))
             case .resume:
                 for partition in inOrder { subscribe(partition) }
-                if let update = presence.update { send(.presence(update)) }
+                if presence.isUsed { send(.presence(presence.update)) }
             case .sendToken: if let token { send(.token(accessToken: token.text)) }
             case .sendPing: send(.ping)
             case .close:
