@@ -20,6 +20,9 @@ final class CurlEasy {
         errorText[0] = 0
         ccurl_easy_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
         ccurl_easy_long(handle, CURLOPT_NOSIGNAL, 1)
+        // libcurl looks up names in a thread, for which it would wait on the loop when a transfer is removed, or runs out of time, before
+        // the name server has answered. With this it leaves the thread, which ends by itself.
+        ccurl_easy_long(handle, CURLOPT_QUICK_EXIT, 1)
     }
 
     deinit {
