@@ -30,8 +30,10 @@ public final class PostgresClient: Service, PostgresQuerying {
     // MARK: Statements
 
     /// Runs one statement, committed when this returns.
+    ///
+    /// Cancelling the task stops the statement only if no other caller's statement waits behind it on the same connection.
     public func query(_ statement: PostgresStatement) async throws -> PostgresRows {
-        try await withUsable(.shared) { try await $0.query(statement) }
+        try await withUsable(.shared) { try await $0.queryShared(statement) }
     }
 
     /// Sends all statements in one write over one connection: one round trip.

@@ -27,9 +27,7 @@ extension PostgresConnection {
             let result: Result<Void, any Error>
             do { result = .success(try await runSimple(sql)) } catch { result = .failure(error) }
             script.isDone = true
-            if script.isCancelled, cancelsInFlight > 0 {
-                await withUnsafeContinuation { scriptsFinishedWhileCancelling.append($0) }
-            }
+            if script.isCancelled { await cancelsDelivered() }
             do { try result.get() } catch let error as PostgresError where error.sqlstate == "57014" {
                 throw script.isCancelled ? CancellationError() : error
             }

@@ -20,6 +20,16 @@ extension PostgresConnection: PostgresQuerying {
         return try Self.rows(of: group)[0]
     }
 
+    /// Runs one statement on a connection on which other callers run theirs.
+    func queryShared(_ statement: PostgresStatement) async throws -> PostgresRows {
+        // The request may stop the wrong statement: this one, if it were sent now.
+        await cancelsDelivered()
+        let group = try enqueue([statement])
+        group.isShared = true
+        try await answer(to: group)
+        return try Self.rows(of: group)[0]
+    }
+
     /// Sends all statements in one write and returns their rows in order, or throws the first failure (with its `statementIndex`).
     ///
     /// With `.explicit`, no other caller may use the connection meanwhile, since after a failure the transaction has to be rolled
@@ -280,9 +290,11 @@ extension PostgresConnection: PostgresQuerying {
     }
 
     /// Asks the server to stop the group if it is running; for one that waits behind others nothing is sent, since that would stop
-    /// the others instead.
+    /// the others instead. Nor is anything sent if others' statements wait behind it: the request may arrive when it has ended, and stop
+    /// the next one. Then it ends by itself, or by its timeout.
     private func cancel(_ group: StatementGroup) {
-        guard !group.isDone, !group.isCancelled, pending.first?.group === group, askToStop() else { return }
+        guard !group.isDone, !group.isCancelled, pending.first?.group === group else { return }
+        guard !group.isShared || pending.last?.group === group, askToStop() else { return }
         group.isCancelled = true
     }
 
@@ -291,6 +303,7 @@ extension PostgresConnection: PostgresQuerying {
     func askToStop() -> Bool {
         guard let handle, let request = PQgetCancel(handle) else { return false }
         cancelsInFlight += 1
+        if cancellingSince == nil { cancellingSince = loop.now }
         let box = CancelRequest(pointer: request)
         // PQcancel opens its own connection and blocks.
         BlockingWork.run { [loop] in
@@ -305,12 +318,28 @@ extension PostgresConnection: PostgresQuerying {
     private func cancelled() {
         cancelsInFlight -= 1
         guard cancelsInFlight == 0 else { return }
+        cancellingSince = nil
+        resumeCancelWaiters()
+    }
+
+    /// Returns when no cancel request is under way, or when the connection has ended.
+    func cancelsDelivered() async {
+        while cancelsInFlight > 0, mode != .closed {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                // Getting here may have taken a turn of the loop.
+                guard cancelsInFlight > 0, mode != .closed else { return continuation.resume() }
+                cancelWaiters.append(continuation)
+            }
+        }
+    }
+
+    func resumeCancelWaiters() {
         let groups = finishedWhileCancelling
         finishedWhileCancelling = []
         for group in groups { group.resume() }
-        let scripts = scriptsFinishedWhileCancelling
-        scriptsFinishedWhileCancelling = []
-        for script in scripts { script.resume() }
+        let waiters = cancelWaiters
+        cancelWaiters = []
+        for waiter in waiters { waiter.resume() }
     }
 }
 

@@ -30,7 +30,10 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     var cursors = 0
     var cancelsInFlight = 0
     var finishedWhileCancelling: [StatementGroup] = []
-    var scriptsFinishedWhileCancelling: [UnsafeContinuation<Void, Never>] = []
+    /// Since when, by the loop's clock, a cancel request is under way.
+    var cancellingSince: UInt64?
+    /// Those that wait until no cancel request is under way.
+    var cancelWaiters: [UnsafeContinuation<Void, Never>] = []
     private var watcher: FDWatcher?
     private var connecting: UnsafeContinuation<Void, any Error>?
     private var connectTimer: LoopTimer?
@@ -199,7 +202,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     }
 
     private func checkAnswers(_ limit: UInt64) {
-        guard let since = pending.headSince else {
+        // A cancel request needs a connection of its own, which a firewall may swallow, and statements wait for its end.
+        guard let since = pending.headSince ?? cancellingSince else {
             isWatching = false
             watchdog?.stop()
             return
@@ -260,6 +264,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         handle = nil
         let lost = error.code == .closed ? PostgresError(.connectionLost, error.message) : error
         for group in pending.removeAll() { finish(group, lost: lost) }
+        // A cancel request that is still under way can't stop anything any more.
+        resumeCancelWaiters()
         readiness?.resume()
         readiness = nil
         wasConnecting?.resume(throwing: error)

@@ -13,6 +13,8 @@ final class StatementGroup {
     var isCancelled = false
     /// Whether the connection itself created the group (ROLLBACK, DEALLOCATE), so that no caller waits for it.
     var isInternal = false
+    /// Whether statements of other callers may be sent behind it before it is answered.
+    var isShared = false
     /// Prepared statements that have to be dropped when the group is done.
     var evicted: [String] = []
 
@@ -60,6 +62,7 @@ struct PendingQueue {
 
     var isEmpty: Bool { head == entries.count }
     var first: Entry? { isEmpty ? nil : entries[head] }
+    var last: Entry? { isEmpty ? nil : entries[entries.count - 1] }
 
     mutating func append(_ entry: Entry, now: UInt64) {
         if isEmpty { headSince = now }

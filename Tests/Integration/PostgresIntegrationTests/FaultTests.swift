@@ -116,6 +116,46 @@ import Testing
         }
     }
 
+    @Test func `cancelling a statement stops none of other callers on its connection`() async throws {
+        try await withClient {
+            $0.connections = 1
+        } _: { client in
+            for _ in 0..<20 {
+                let short = Task { try await client.query("SELECT pg_sleep(0.003)") }
+                let others = (0..<4).map { number in
+                    Task { try await client.query("SELECT \(number), pg_sleep(0.005)") }
+                }
+                // About when it ends: a request to stop it would come too late, and stop one of the others.
+                try await Task.sleep(for: .milliseconds(2))
+                short.cancel()
+                for other in others {
+                    let rows = try await other.value
+                    #expect(rows.count == 1)
+                }
+                do {
+                    _ = try await short.value
+                } catch is CancellationError {
+                    // Nobody waited behind it.
+                }
+            }
+        }
+    }
+
+    @Test func `a statement that begins while another one is cancelled runs to its end`() async throws {
+        try await withClient {
+            $0.connections = 1
+        } _: { client in
+            for _ in 0..<10 {
+                let long = Task { try await client.query("SELECT pg_sleep(0.05)") }
+                try await Task.sleep(for: .milliseconds(20))
+                long.cancel()
+                let others = (0..<4).map { _ in Task { try await client.query("SELECT pg_sleep(0.005)") } }
+                for other in others { _ = try await other.value }
+                _ = await long.result
+            }
+        }
+    }
+
     @Test(arguments: ["53100", "53200", "25006"])
     func `a server that lacks what writes need is remembered for a while`(_ sqlstate: String) async throws {
         try await withClient { client in
