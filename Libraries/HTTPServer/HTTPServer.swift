@@ -41,9 +41,10 @@ public final class HTTPServer: Service, CustomStringConvertible {
         self.logger = logger
         let pipeline = RequestPipeline(router: router, cors: configuration.cors, logger: logger, registry: registry)
         let bodies = InflightBudget(limit: configuration.bodiesBytes)
+        let answers = InflightBudget(limit: configuration.answersBytes)
         listeners = loops.map {
             HTTPListener(
-                $0, configuration: configuration, pipeline: pipeline, bodies: bodies, logger: logger,
+                $0, configuration: configuration, pipeline: pipeline, bodies: bodies, answers: answers, logger: logger,
                 registry: registry)
         }
     }

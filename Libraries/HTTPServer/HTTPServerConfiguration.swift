@@ -19,11 +19,17 @@ public struct HTTPServerConfiguration: Sendable {
     /// The maximum size of the bodies of all requests in flight, in bytes, without the first 64 KiB of each. One client address may
     /// use half of it, the next one half of the rest. Beyond it 429, or 503 if other clients use all of it. Default: 256 MiB.
     public var bodiesBytes = 256 << 20
+    /// The maximum size of all complete responses that are being sent, in bytes, shared as ``bodiesBytes`` are, without the first 64 KiB of
+    /// each. Beyond it a client gets 429 or 503 instead of its response. Default: 256 MiB.
+    public var answersBytes = 256 << 20
     /// A connection without traffic for this long is closed, unless its handler runs. Whole seconds. Default: 60 s.
     public var idleTimeout: Duration = .seconds(60)
     /// How long receiving the head and body of one request may take, from the connection's start or the previous response. Late
     /// connections are closed within a second. Default: 120 s.
     public var requestTimeout: Duration = .seconds(120)
+    /// A connection whose client took less than 4 KiB per second of a complete response for this long is reset. Streams have no such limit.
+    /// Default: 60 s.
+    public var sendTimeout: Duration = .seconds(60)
     /// The maximum number of HTTP connections per loop; further ones wait to be accepted. Default: 16,384.
     public var connections = 16_384
     /// The maximum number of HTTP connections per loop from one address; `nil` for no such limit. It counts the peer's address:

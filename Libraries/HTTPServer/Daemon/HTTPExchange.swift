@@ -11,8 +11,10 @@ final class HTTPExchange: @unchecked Sendable {
         case body
         /// The handler runs.
         case running
-        /// The response is ready, or passed to libmicrohttpd.
+        /// The response is ready.
         case answered(HTTPResponse)
+        /// The response is passed to libmicrohttpd, which keeps what it needs of it.
+        case sent
     }
 
     /// `nil` once the peer has disconnected or the response is sent; libmicrohttpd frees it then.
@@ -28,6 +30,10 @@ final class HTTPExchange: @unchecked Sendable {
     var bodyLimit = 0
     /// The number of bytes that its body takes from the budget.
     var bodyBytes = 0
+    /// The number of bytes that its response takes from the budget of responses.
+    var answerBytes = 0
+    /// How fast its response is sent; `nil` until it is, and for streams.
+    var progress: AnswerProgress?
     var isSuspended = false
     var task: Task<Void, Never>?
     var stream: ResponseStream?

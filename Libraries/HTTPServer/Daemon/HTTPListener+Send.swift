@@ -9,15 +9,16 @@ extension HTTPListener {
     /// Passes a response to libmicrohttpd. Must be called only from its callbacks.
     func send(_ response: HTTPResponse, _ exchange: HTTPExchange) -> MHD_Result {
         guard let connection = exchange.connection else { return .NO }
-        exchange.phase = .answered(response)
+        exchange.phase = .sent
         if let upgrade = response.upgrade { return accept(upgrade, response.headers, exchange) }
-        guard let answer = content(of: response, exchange) else { return .NO }
+        let sent = affordable(response, exchange)
+        guard let answer = content(of: sent, exchange) else { return .NO }
         defer { MHD_destroy_response(answer) }
-        add(response.headers, to: answer)
-        if isDraining || response.headers.contains("connection", "close") {
+        add(sent.headers, to: answer)
+        if isDraining || sent.headers.contains("connection", "close") {
             MHD_add_response_header(answer, "Connection", "close")
         }
-        return MHD_queue_response(connection, UInt32(response.status), answer)
+        return MHD_queue_response(connection, UInt32(sent.status), answer)
     }
 
     /// Writes a small response to the socket of a connection that libmicrohttpd is about to close.
@@ -38,6 +39,8 @@ extension HTTPListener {
     private func content(of response: HTTPResponse, _ exchange: HTTPExchange) -> OpaquePointer? {
         switch response.body {
         case .bytes(let bytes):
+            exchange.progress = AnswerProgress(now: loop.now)
+            if bytes.count > BufferedAnswer.leastBytes { return BufferedAnswer.response(bytes, exchange) }
             return bytes.withUnsafeBytes {
                 MHD_create_response_from_buffer(
                     $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress),

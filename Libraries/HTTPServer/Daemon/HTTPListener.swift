@@ -12,6 +12,7 @@ actor HTTPListener: LoopActor {
     private let configuration: HTTPServerConfiguration
     let pipeline: RequestPipeline
     private let bodies: InflightBudget
+    private let answers: InflightBudget
     let logger: Logger
     private let openWebSockets: Gauge
     private var daemon: OpaquePointer?
@@ -31,12 +32,13 @@ actor HTTPListener: LoopActor {
 
     init(
         _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, bodies: InflightBudget,
-        logger: Logger, registry: MetricsRegistry
+        answers: InflightBudget, logger: Logger, registry: MetricsRegistry
     ) {
         self.loop = loop
         self.configuration = configuration
         self.pipeline = pipeline
         self.bodies = bodies
+        self.answers = answers
         self.logger = logger
         deadlines = RequestDeadlines(limit: configuration.requestTimeout.milliseconds)
         lingering = LingeringConnections(loop)
@@ -145,6 +147,7 @@ actor HTTPListener: LoopActor {
     private func checkDeadlines() {
         deadlines.closeLate(now: loop.now)
         lingering.closeLate(now: loop.now)
+        resetSlow()
         cancelForLeft()
         run()
     }
@@ -160,6 +163,18 @@ actor HTTPListener: LoopActor {
             guard let stream = exchange.stream else { continue }
             stream.abandon()
             _ = exchange.resume()
+        }
+    }
+
+    /// Resets the connections of clients that take their responses too slowly. What waits in the kernel's buffer is dropped, too;
+    /// libmicrohttpd notices the end and closes the connection.
+    private func resetSlow() {
+        let window = configuration.sendTimeout.milliseconds
+        for exchange in exchanges where exchange.progress?.isTooSlow(now: loop.now, window: window) == true {
+            guard let carrier = exchange.carrier else { continue }
+            var option = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(carrier.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+            cmhd_end(carrier.descriptor)
         }
     }
 
@@ -235,6 +250,8 @@ actor HTTPListener: LoopActor {
             exchange.suspend()
             return .YES
         case .answered(let response): return send(response, exchange)
+        // libmicrohttpd has a response already.
+        case .sent: return .NO
         }
     }
 
@@ -287,9 +304,26 @@ actor HTTPListener: LoopActor {
     }
 
     private func giveBack(_ exchange: HTTPExchange) {
-        guard exchange.bodyBytes > 0, let network = exchange.client?.network else { return }
-        bodies.giveBack(exchange.bodyBytes, of: network)
+        guard let network = exchange.client?.network else { return }
+        if exchange.bodyBytes > 0 { bodies.giveBack(exchange.bodyBytes, of: network) }
+        if exchange.answerBytes > 0 { answers.giveBack(exchange.answerBytes, of: network) }
         exchange.bodyBytes = 0
+        exchange.answerBytes = 0
+    }
+
+    /// Takes a large response from the budget until it is sent; if the budget has no room for it, returns an error instead of it.
+    func affordable(_ response: HTTPResponse, _ exchange: HTTPExchange) -> HTTPResponse {
+        guard case .bytes(let bytes) = response.body, let network = exchange.client?.network else { return response }
+        // One that is larger than the budget couldn't be sent ever.
+        let counted = min(bytes.count - InflightBudget.uncounted, configuration.answersBytes / 2)
+        guard counted > 0, exchange.request?.method != .head else { return response }
+        guard let refusal = answers.take(counted, of: network) else {
+            exchange.answerBytes = counted
+            return response
+        }
+        let error = HTTPError.tooManyAnswers(refusal)
+        pipeline.recordRefusal(status: error.status, exchange.routed, from: exchange.client ?? .unknown)
+        return error.response
     }
 
     private func dispatch(_ exchange: HTTPExchange) -> MHD_Result {

@@ -1,4 +1,4 @@
-import Glibc
+import Cmicrohttpd
 
 /// Closes connections whose next request isn't complete in time. libmicrohttpd's idle timeout restarts with every byte, so a client
 /// that sends one occasionally would keep its connection for hours. Loop only.
@@ -46,7 +46,7 @@ struct RequestDeadlines {
     func closeLate(now: UInt64) {
         for connection in connections {
             guard let start = connection.waitsSince, now - start > limit else { continue }
-            shutdown(connection.descriptor, Int32(SHUT_RDWR))
+            cmhd_end(connection.descriptor)
         }
     }
 }

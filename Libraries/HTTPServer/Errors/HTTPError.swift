@@ -72,6 +72,17 @@ extension HTTPError {
         }
     }
 
+    static func tooManyAnswers(_ refusal: InflightBudget.Refusal) -> HTTPError {
+        switch refusal {
+        case .share:
+            HTTPError(
+                429, code: "TooManyRequests", "this address is sent too much data at a time; try again later",
+                headers: ["Retry-After": "1"])
+        case .full:
+            HTTPError(503, code: "ServiceUnavailable", "the server sends too much data at the moment; try again later")
+        }
+    }
+
     static func bodyTooLarge(_ limit: Int) -> HTTPError {
         HTTPError(413, code: "RequestEntityTooLarge", "the body is larger than \(limit) bytes")
     }

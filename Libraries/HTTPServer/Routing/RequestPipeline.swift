@@ -93,7 +93,7 @@ final class RequestPipeline: Sendable {
         return response
     }
 
-    /// Records a request that was refused before it had a handler.
+    /// Records a request that was refused before it had a handler, or whose response was too much to be sent.
     func recordRefusal(status: Int, _ routed: Routed?, from address: RemoteAddress) {
         (routed?.metrics ?? malformed).record(status: status, duration: .zero)
         logger.debug(

@@ -109,6 +109,53 @@ import Testing
         }
     }
 
+    @Test func `responses share a budget while they are sent`() async throws {
+        let body = [UInt8](repeating: 120, count: 24 << 20)
+        try await withServer(
+            { $0.answersBytes = 40 << 20 },
+            routes: { router in
+                router.get("/large") { _ in HTTPResponse(body: body) }
+                router.get("/small") { _ in .text("small") }
+            }
+        ) { server in
+            // Nothing is read at first, and the kernel's buffers don't hold it all.
+            let slow = try RawClient(port: server.port, receiveBuffer: 128 << 10)
+            try await slow.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await eventually("another response has no room") {
+                let other = try await request(server.port, "GET /large")
+                return other.status == 429 && other.text.contains("TooManyRequests")
+                    && other.headers["retry-after"] == "1"
+            }
+            #expect(try await request(server.port, "GET /small").text == "small")
+            let head = try await request(server.port, "HEAD /large")
+            #expect(head.status == 200 && head.headers["content-length"] == "\(body.count)")
+            #expect(try await slow.response().body == body)
+            for _ in 0..<3 { #expect(try await request(server.port, "GET /large").status == 200) }
+            let gone = try RawClient(port: server.port, receiveBuffer: 4096)
+            try await gone.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+            await gone.close()
+            try await eventually("there is room again") { try await request(server.port, "GET /large").status == 200 }
+        }
+    }
+
+    @Test func `a client that takes its response too slowly is disconnected`() async throws {
+        let body = [UInt8](repeating: 120, count: 24 << 20)
+        try await withServer(
+            {
+                $0.sendTimeout = .milliseconds(500)
+                $0.idleTimeout = .seconds(1000)
+            }, routes: { $0.get("/large") { _ in HTTPResponse(body: body) } }
+        ) { server in
+            let client = try RawClient(port: server.port, receiveBuffer: 4096)
+            try await client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await eventually("its connection is gone") {
+                do { try await client.send("x") } catch { return true }
+                return false
+            }
+            #expect(try await client.takeAll().count < body.count)
+        }
+    }
+
     @Test func `an endless body doesn't hold the connection`() async throws {
         try await withEcho { server in
             let client = try RawClient(port: server.port)
