@@ -35,6 +35,10 @@ final class HTTPExchange: @unchecked Sendable {
     /// How fast its response is sent; `nil` until it is, and for streams.
     var progress: AnswerProgress?
     var isSuspended = false
+    /// Whether its client may get interim responses, which HTTP/1.0 hasn't.
+    var takesInterim = false
+    /// Whether a client that sends nothing more was asked whether it still receives.
+    var isProbed = false
     var task: Task<Void, Never>?
     var stream: ResponseStream?
     /// The connection of this request and of later ones.

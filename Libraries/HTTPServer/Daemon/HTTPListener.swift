@@ -152,18 +152,35 @@ actor HTTPListener: LoopActor {
         run()
     }
 
-    /// Cancels handlers and streams whose clients have disconnected, since libmicrohttpd doesn't check suspended connections.
+    /// Cancels handlers and streams whose clients have disconnected, since libmicrohttpd doesn't check suspended connections. Streams end
+    /// also when a client has only ended its sending: nothing can be sent between their bytes to learn more.
     private func cancelForLeft() {
         let waiting = exchanges.filter(\.isSuspended)
         if waiting.isEmpty { return }
         var polled = waiting.map { pollfd(fd: $0.carrier?.descriptor ?? -1, events: Int16(cmhd_hung_up), revents: 0) }
         guard poll(&polled, nfds_t(polled.count), 0) > 0 else { return }
         for (exchange, entry) in zip(waiting, polled) where entry.revents != 0 {
+            let isGone = entry.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0
+            if !isGone, exchange.stream == nil, mayStillReceive(exchange, entry.fd) { continue }
             exchange.task?.cancel()
             guard let stream = exchange.stream else { continue }
             stream.abandon()
             _ = exchange.resume()
         }
+    }
+
+    /// Whether a client that sends nothing more may still wait for its response. TCP says the same of one that has only ended its sending, as
+    /// `nc -N` does, and of one that is gone, until something is sent to it: a client that is gone answers that with a reset, which the next
+    /// check sees. Any client of HTTP/1.1 ignores an interim response (RFC 9110, 15.2.1).
+    private func mayStillReceive(_ exchange: HTTPExchange, _ descriptor: Int32) -> Bool {
+        if exchange.isProbed { return true }
+        guard exchange.takesInterim else { return false }
+        let probe = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+        let count = Glibc.send(descriptor, probe, probe.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        exchange.isProbed = count == probe.count
+        // If it has yet to take the responses to earlier requests, it is asked later. A part of a line mustn't be followed by a response.
+        if count > 0, count < probe.count { cmhd_end(descriptor) }
+        return count == probe.count || count < 0 && (errno == EAGAIN || errno == EINTR)
     }
 
     /// Resets the connections of clients that take their responses too slowly. What waits in the kernel's buffer is dropped, too;
@@ -268,6 +285,7 @@ actor HTTPListener: LoopActor {
         } catch {
             return refuse(exchange, error)
         }
+        exchange.takesInterim = String(cString: version) == "HTTP/1.1"
         let origin = configuration.trustedProxies.origin(
             peer: RemoteAddress(cmhd_peer(connection)), headers: head.headers)
         exchange.client = origin.address

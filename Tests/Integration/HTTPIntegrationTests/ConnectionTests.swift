@@ -95,6 +95,27 @@ private struct Conflict: HTTPErrorConvertible {
         }
     }
 
+    @Test func `a client that only ended its sending gets the answer of a slow handler`() async throws {
+        let wasCancelled = Box(false)
+        try await withServer(routes: { router in
+            router.get("/slow") { _ in
+                // Longer than two checks for clients that have left.
+                do { try await Task.sleep(for: .milliseconds(2500)) } catch {
+                    wasCancelled.update { $0 = true }
+                    throw error
+                }
+                return .text("slow")
+            }
+        }) { server in
+            let client = try RawClient(port: server.port)
+            try await client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+            await client.endSending()
+            #expect(try await client.response().text == "slow")
+            #expect(try await client.sawEnd())
+            #expect(!wasCancelled.value)
+        }
+    }
+
     @Test func `a stream without end ends when the server stops gracefully`() async throws {
         let isStopping = Box(false)
         try await withServer(

@@ -67,6 +67,9 @@ actor RawClient {
         }
     }
 
+    /// Ends the sending; answers can still be read.
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Reads some more; false at the peer's end or a reset.
     @discardableResult
     func receive() throws -> Bool {
