@@ -3,7 +3,7 @@ import Glibc
 import TLS
 
 /// One connection attempt of a client: it tries the addresses in order, starts TLS if requested, sends the request, reads the head
-/// of the response and passes the descriptor to a WebSocket.
+/// of the response and passes the descriptor to a WebSocket. The next address is tried only until the request is sent.
 ///
 /// `@unchecked Sendable`: after `init` it is used only on its loop.
 final class ClientConnector: @unchecked Sendable {
@@ -18,9 +18,14 @@ final class ClientConnector: @unchecked Sendable {
     private var descriptor: Int32 = -1
     private var watcher: FDWatcher?
     private var timer: LoopTimer?
+    private var timeout: UInt64 = 0
+    /// When the attempt is given up, by the loop's clock.
+    private var end: UInt64 = 0
     private var isConnected = false
     private var isSecured = false
     private var failure: WebSocketError?
+    /// Why TLS failed at an earlier address: it says more than that the last one doesn't answer.
+    private var tlsFailure: WebSocketError?
     private var outgoing: [UInt8] = []
     private var incoming: [UInt8] = []
 
@@ -40,9 +45,30 @@ final class ClientConnector: @unchecked Sendable {
         // It was cancelled before it started.
         if let failure { return continuation.resume(throwing: failure) }
         self.continuation = continuation
-        timer = LoopTimer(loop) { [self] in fail(WebSocketError(.timedOut, "no answer in \(timeout) ms")) }
-        timer?.start(ms: timeout)
+        self.timeout = timeout
+        end = loop.now &+ timeout
+        timer = LoopTimer(loop) { [self] in timeIsOver() }
         connectNext(WebSocketError(.unresolvedHost, "no address"))
+    }
+
+    /// The milliseconds that are left.
+    private var left: UInt64 { end > loop.now ? end - loop.now : 0 }
+
+    /// The least and the greatest part of the time that an address gets for connecting and TLS while there are others; the last one gets the
+    /// rest. Two seconds allow for one lost packet.
+    private static let part: ClosedRange<UInt64> = 250...2000
+
+    private func startTimer() {
+        let share = left / UInt64(max(addresses.count, 1))
+        let part = max(Self.part.lowerBound, min(share, Self.part.upperBound))
+        timer?.start(ms: addresses.count > 1 ? min(left, part) : left)
+    }
+
+    private func timeIsOver() {
+        let error = WebSocketError(.timedOut, "no answer in \(timeout) ms")
+        // With the request sent, the server is there, and it is asked only once.
+        if isSecured { return fail(error) }
+        if left == 0 { fail(tlsFailure ?? error) } else { connectNext(error) }
     }
 
     /// Ends the attempt with an error; only the first outcome has an effect.
@@ -65,11 +91,17 @@ final class ClientConnector: @unchecked Sendable {
 
     private func connectNext(_ lastError: WebSocketError) {
         dropConnection()
-        guard !addresses.isEmpty else { return fail(lastError) }
+        tls = nil
+        isConnected = false
+        guard !addresses.isEmpty else { return fail(tlsFailure ?? lastError) }
+        startTimer()
         let address = addresses.removeFirst()
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = socket(address.family, type, Int32(IPPROTO_TCP))
-        guard descriptor >= 0 else { return fail(WebSocketError(.outOfResources, String(cString: strerror(errno)))) }
+        guard descriptor >= 0 else {
+            // Maybe the system has no addresses of this family.
+            return connectNext(WebSocketError(.outOfResources, String(cString: strerror(errno))))
+        }
         let status = address.bytes.withUnsafeBytes { bytes in
             guard let base = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress else { return Int32(-1) }
             return connect(descriptor, base, socklen_t(bytes.count))
@@ -98,7 +130,9 @@ final class ClientConnector: @unchecked Sendable {
         do throws(TLSError) {
             guard try isReadyToTalk() else { return }
         } catch {
-            return fail(WebSocketError(error))
+            let failure = WebSocketError(error)
+            tlsFailure = tlsFailure ?? failure
+            return connectNext(failure)
         }
         if !outgoing.isEmpty || tls?.hasUnsent == true { write() } else if interest.contains(.read) { read() }
     }
@@ -121,6 +155,7 @@ final class ClientConnector: @unchecked Sendable {
             }
         }
         isSecured = true
+        timer?.start(ms: left)
         outgoing = request.bytes
         return true
     }

@@ -3,16 +3,16 @@ import EventLoop
 import Glibc
 
 /// A resolved TCP address.
-struct SocketAddress: Sendable {
+package struct SocketAddress: Sendable {
     let family: Int32
     let bytes: [UInt8]
 }
 
 /// Resolves names without blocking a loop or the cooperative pool.
-enum SocketAddresses {
+package enum SocketAddresses {
     /// - Throws: ``WebSocketError`` `unresolvedHost`, `timedOut` or `cancelled`. getaddrinfo can't be interrupted, so a later
     ///   result is dropped.
-    static func resolve(_ host: String, port: UInt16, timeout: Duration) async throws -> [SocketAddress] {
+    package static func resolve(_ host: String, port: UInt16, timeout: Duration) async throws -> [SocketAddress] {
         if let numeric = try? lookUp(host, port: port, flags: AI_NUMERICHOST) { return numeric }
         let pending = Locked<CheckedContinuation<[SocketAddress], any Error>?>(nil)
         let finish: @Sendable (Result<[SocketAddress], any Error>) -> Void = { result in

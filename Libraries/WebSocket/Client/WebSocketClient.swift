@@ -3,7 +3,8 @@ import TLS
 
 /// Opens WebSockets as a client, over plain TCP (`ws://`) or TLS (`wss://`, 1.2 or newer).
 public enum WebSocketClient {
-    /// Connects, upgrades and returns the open socket, which runs on `loop`.
+    /// Connects, upgrades and returns the open socket, which runs on `loop`. Of a host with several addresses, the next one is tried when one
+    /// doesn't accept the connection within its part of the time, or TLS fails there.
     ///
     /// - Parameters:
     ///   - url: `ws://host[:port][/path][?query]`, or the same with `wss://`.
@@ -25,10 +26,31 @@ public enum WebSocketClient {
             url: WebSocketURL(url), headers: headers, subprotocols: subprotocols,
             offersCompression: configuration.allowsCompression)
         let addresses = try await SocketAddresses.resolve(request.url.host, port: request.url.port, timeout: timeout)
+        return try await connect(
+            request, addresses, SessionSettings(configuration), certificateAuthorityFile, timeout, loop, open)
+    }
+
+    /// Connects as the other method does, to the addresses of a host that are known already, in their order.
+    package static func connect(
+        _ url: String, to addresses: [SocketAddress], certificateAuthorityFile: String? = nil,
+        timeout: Duration, on loop: EventLoop, open: @escaping @Sendable (WebSocket) -> Void
+    ) async throws -> WebSocket {
+        let configuration = WebSocketConfiguration()
+        let request = try UpgradeRequest(
+            url: WebSocketURL(url), headers: [], subprotocols: [],
+            offersCompression: configuration.allowsCompression)
+        return try await connect(
+            request, addresses, SessionSettings(configuration), certificateAuthorityFile, timeout, loop, open)
+    }
+
+    private static func connect(
+        _ request: UpgradeRequest, _ addresses: [SocketAddress], _ settings: SessionSettings,
+        _ certificateAuthorityFile: String?, _ timeout: Duration, _ loop: EventLoop,
+        _ open: @escaping @Sendable (WebSocket) -> Void
+    ) async throws -> WebSocket {
         let trust = request.url.isSecure ? try await context(TLSTrust(authorities: certificateAuthorityFile)) : nil
         let connector = ClientConnector(
-            loop, request: request, addresses: addresses, trust: trust, settings: SessionSettings(configuration),
-            open: open)
+            loop, request: request, addresses: addresses, trust: trust, settings: settings, open: open)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<WebSocket, any Error>) in
                 loop.execute { connector.start(timeout: timeout.milliseconds, continuation) }
