@@ -109,7 +109,8 @@ public actor KafkaConsumer {
             do throws(KafkaError) { try checkOpen() } catch { return .failure(error) }
             return .success(native.poll(timeout: timeout, limit: options.batchLimit, byteLimit: options.batchBytes))
         } onCancel: {
-            native.interrupt()
+            // Its queue may be gone: this also runs when a task that is cancelled already calls a closed consumer.
+            wake()
         }.get()
         var batch = KafkaBatch()
         batch.messages.reserveCapacity(events.count)

@@ -26,6 +26,8 @@ final class RDKafkaConsumer: @unchecked Sendable {
     private let shared: RDKafkaSharedClient?
     /// The partitions that are read through a shared client.
     private var assigned: [KafkaTopicPartition] = []
+    /// The names by librdkafka's addresses. Emptied when partitions are given up: librdkafka may free their topics then, and use the addresses
+    /// for others.
     private var topicNames: [OpaquePointer: String] = [:]
     private var isClosed = false
     /// Whether the group's leader has assigned partitions, maybe none.
@@ -63,6 +65,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
     func assign(_ offsets: [(KafkaTopicPartition, KafkaOffset)]) throws(KafkaError) {
         let list = offsets.map { ($0.0, $0.1.native) }
         guard let shared else {
+            topicNames = [:]
             return try check("assign", withList(list) { rd_kafka_assign(handle.pointer, $0) })
         }
         giveBack(to: shared)
@@ -85,6 +88,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         }
         shared.release(Set(assigned.map(\.topic)))
         assigned = []
+        topicNames = [:]
     }
 
     /// Accepts the partitions that the group's leader assigned. Must be called once for each `assign` event.
@@ -100,6 +104,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     /// Releases partitions. Must be called once for each `revoke` event. Their stored offsets are committed as well.
     func release(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
+        topicNames = [:]
         if isCooperative {
             try check(
                 "unassign",

@@ -174,6 +174,13 @@ import Testing
             #expect(closed < .seconds(25))
             let error = await #expect(throws: KafkaError.self) { try await consumer.next() }
             #expect(error?.code == .closed)
+            // A task that is cancelled already wakes nothing, since there is nothing left.
+            let late = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await consumer.next().messages.count
+            }
+            late.cancel()
+            #expect(try await late.value == 0)
         }
     }
 
