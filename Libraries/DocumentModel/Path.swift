@@ -38,9 +38,6 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
         components.count == 1 ? components[0].name : components.map(\.name).joined(separator: ".")
     }
 
-    /// The path of a field or element below this one.
-    public func appending(_ name: String) -> Path { Path(components: components + [Component(name)]) }
-
     /// The path above this one; `nil` for a path of one part.
     public var parent: Path? { components.count > 1 ? Path(components: components.dropLast()) : nil }
 

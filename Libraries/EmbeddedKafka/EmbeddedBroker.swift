@@ -122,12 +122,6 @@ public final class EmbeddedBroker: Sendable {
         try check(rd_kafka_mock_broker_set_rtt(cluster.cluster, broker, milliseconds), "broker \(broker)")
     }
 
-    /// Moves a partition's leadership.
-    public func setLeader(of partition: KafkaTopicPartition, broker: Int32) throws(KafkaError) {
-        let error = rd_kafka_mock_partition_set_leader(cluster.cluster, partition.topic, partition.partition, broker)
-        try check(error, "leader of \(partition)")
-    }
-
     private func check(_ error: rd_kafka_resp_err_t, _ context: String) throws(KafkaError) {
         guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         throw KafkaError(.broker, "\(context): \(String(cString: rd_kafka_err2str(error)))", nativeCode: error.rawValue)

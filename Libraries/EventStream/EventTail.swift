@@ -34,9 +34,6 @@ public final class EventTail<Payload: EventPayload>: Service {
         reader = TopicReader(Payload.topic.contract, pool: pool, from: .end, through: kafka, logger: logger)
     }
 
-    /// Whether the position from which it reads is fixed.
-    public var isPositioned: Bool { positioned.isReached }
-
     /// Returns when the position from which it reads is fixed: everything that the brokers store afterwards will be handled.
     /// Earlier changes can then be read from Postgres, without a gap between the two.
     /// - Throws: `CancellationError`.

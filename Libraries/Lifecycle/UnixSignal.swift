@@ -7,14 +7,10 @@ public struct UnixSignal: Hashable, Sendable, CustomStringConvertible {
     /// The signal's name.
     public let description: String
 
-    /// The terminal was closed.
-    public static let sighup = UnixSignal(rawValue: SIGHUP, description: "SIGHUP")
     /// Ctrl-C.
     public static let sigint = UnixSignal(rawValue: SIGINT, description: "SIGINT")
     /// A request to end the process.
     public static let sigterm = UnixSignal(rawValue: SIGTERM, description: "SIGTERM")
-    /// Free for the application.
-    public static let sigusr1 = UnixSignal(rawValue: SIGUSR1, description: "SIGUSR1")
     /// Free for the application.
     public static let sigusr2 = UnixSignal(rawValue: SIGUSR2, description: "SIGUSR2")
 }

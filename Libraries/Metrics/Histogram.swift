@@ -1,11 +1,5 @@
 /// Counts values by size, in buckets that are fixed when it is created. For durations use `Timer`.
 public struct Histogram: Sendable {
-    /// For sizes in bytes: powers of four from 256 B to 64 MiB.
-    public static let byteBuckets: [Double] = [
-        256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
-    ]
-    /// For numbers of items that are handled together.
-    public static let countBuckets: [Double] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
 
     private let storage: HistogramStorage
 

@@ -23,9 +23,6 @@ public indirect enum ProjectionNode: Sendable {
         public var node: ProjectionNode
     }
 
-    /// Whether the projection names fields below this one.
-    var isParent: Bool { if case .children = self { true } else { false } }
-
     var hasComputed: Bool {
         switch self {
         case .computed: true

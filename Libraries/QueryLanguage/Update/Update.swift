@@ -69,9 +69,6 @@ public struct Update: Sendable {
     /// The document of a replacement.
     public var replacement: Document? { if case .replacement(let document) = form { document } else { nil } }
 
-    /// Whether this is an aggregation pipeline.
-    public var isPipeline: Bool { if case .pipeline = form { true } else { false } }
-
     /// Changes a document. If it throws, the document is unchanged.
     /// - Parameters:
     ///   - filter: the filter that found the document; determines the index of the positional `$`.

@@ -44,7 +44,4 @@ public enum RealmErrorCode: Int, Hashable, Sendable {
     case revertToPartitions = 234
     case badSchemaVersion = 235
     case schemaVersionChanged = 236
-
-    /// Whether it concerns a session; otherwise it concerns the connection.
-    public var isOfSession: Bool { rawValue >= 200 }
 }

@@ -68,9 +68,6 @@ struct MergeNode {
     /// Whether both are at the same property of the same object.
     func hasSameField(as other: MergeNode) -> Bool { object == other.object && field == other.field }
 
-    /// Whether both are at the same place.
-    func hasSamePath(as other: MergeNode) -> Bool { hasSameField(as: other) && path == other.path }
-
     /// Whether both are at places of the same list or dictionary.
     func hasSameContainer(as other: MergeNode) -> Bool {
         hasSameField(as: other) && path.count == other.path.count && !path.isEmpty
