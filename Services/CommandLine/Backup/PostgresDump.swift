@@ -36,29 +36,27 @@ struct PostgresDump: Sendable {
 
     /// Runs `before`, the dump's SQL, and `after` in one transaction: if anything fails, nothing has changed.
     func restore(_ file: String, before: String, after: String) async throws {
-        var environment = environment
-        environment["PARTITA_BEFORE"] = before
-        environment["PARTITA_AFTER"] = after
-        let programs = try PostgresPrograms.directory(of: "pg_restore")
-        // An incomplete dump must not be committed: the script then continues with invalid SQL.
-        let script = """
-            { printf '%s\\n' "$PARTITA_BEFORE"
-              "$1/pg_restore" --no-owner --no-acl -f - "$2" || printf '\\n;the dump could not be read;\\n'
-              printf '%s\\n' "$PARTITA_AFTER"
-            } | "$1/psql" -X -q -o /dev/null -v ON_ERROR_STOP=1 --single-transaction -d "$3" -f -
-            """
-        try await run("/bin/sh", ["-c", script, "sh", programs, file, url], environment)
+        let restore = PostgresRestore(
+            programs: try PostgresPrograms.directory(of: "pg_restore"), url: url, environment: environment)
+        try await restore.run(file, before: before, after: after)
     }
 
-    private func run(_ program: String, _ arguments: [String], _ environment: [String: String]? = nil) async throws {
-        let run = try await CapturedRun.run(program, arguments, environment: environment ?? self.environment)
+    private func run(_ program: String, _ arguments: [String]) async throws {
+        let run = try await CapturedRun.run(program, arguments, environment: environment)
         guard run.status.isSuccess else {
-            let name =
-                (program as NSString).lastPathComponent == "sh" ? "psql" : (program as NSString).lastPathComponent
-            let lines = run.output.split(separator: "\n")
-            let reason =
-                lines.first { $0.contains("ERROR") || $0.contains("error:") } ?? lines.last ?? "no message"
-            throw ToolError("\(name) failed (\(run.status)): \(reason)")
+            throw Self.failure((program as NSString).lastPathComponent, run.status, output: run.output)
         }
+    }
+
+    static func failure(_ name: String, _ status: ChildProcess.ExitStatus, log: String) -> ToolError {
+        let text = FileManager.default.contents(atPath: log) ?? Data()
+        return failure(name, status, output: String(decoding: text, as: UTF8.self))
+    }
+
+    /// An error with the line that says what failed.
+    private static func failure(_ name: String, _ status: ChildProcess.ExitStatus, output: String) -> ToolError {
+        let lines = output.split(separator: "\n")
+        let reason = lines.first { $0.contains("ERROR") || $0.contains("error:") } ?? lines.last ?? "no message"
+        return ToolError("\(name) failed (\(status)): \(reason)")
     }
 }

@@ -67,39 +67,49 @@ enum RestoreCommand {
         replaces: Bool
     ) async throws {
         try await Tool.run(configuration) { tool in
-            try await refuseWhileServicesRun(tool.postgres)
-            if !replaces { try await refuseAnotherSystem(manifest, tool.postgres) }
-            let topics = BrokerReset(tool)
-            try await topics.check()
-            if manifest.media.areCopied, let files = media.files {
-                try await Progress.step("copying media") {
-                    let copy = try MediaCopy(from: BackupManifest.media(in: directory), to: files)
-                    try copy.copyAll()
-                    try copy.replace(MediaStoreMark.key)
-                }
+            try await RestoreLock.hold(on: tool.postgres) { lock in
+                try await restore(
+                    manifest, from: directory, media: media, configuration, replaces: replaces, tool, lock)
             }
-            let former = try await formerEpoch(tool.postgres)
-            try await Progress.step("restoring the database of \(manifest.createdAt)") {
-                try await PostgresDump(configuration).restore(
-                    BackupManifest.dump(in: directory), before: try await preface(manifest, tool.postgres),
-                    after: epilogue(former))
+        }
+    }
+
+    private static func restore(
+        _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration,
+        replaces: Bool, _ tool: Tool, _ lock: RestoreLock
+    ) async throws {
+        try await refuseWhileServicesRun(tool.postgres)
+        if !replaces { try await refuseAnotherSystem(manifest, tool.postgres) }
+        let topics = BrokerReset(tool)
+        try await topics.check()
+        if manifest.media.areCopied, let files = media.files {
+            try await Progress.step("copying media") {
+                let copy = try MediaCopy(from: BackupManifest.media(in: directory), to: files)
+                try copy.copyAll()
+                try copy.replace(MediaStoreMark.key)
             }
-            try await Progress.step("emptying topics") { try await topics.run() }
-            let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
-            Output.line("restored, epoch \(epoch)")
-            if manifest.media.areCopied, media.files == nil {
-                Progress.line("MEDIA WERE NOT RESTORED: pass their directory with --media")
-            } else if !manifest.media.areCopied, manifest.media.objects > 0 {
-                Progress.line(
-                    "media are in the object store: it must still have the \(manifest.media.objects) objects in media-objects.txt"
-                )
-            }
+        }
+        let former = try await formerEpoch(tool.postgres)
+        try await Progress.step("restoring the database of \(manifest.createdAt)") {
+            try await PostgresDump(configuration).restore(
+                BackupManifest.dump(in: directory), before: try await preface(manifest, tool.postgres),
+                after: epilogue(former) + lock.check)
+        }
+        try await Progress.step("emptying topics") { try await topics.run() }
+        let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
+        Output.line("restored, epoch \(epoch)")
+        if manifest.media.areCopied, media.files == nil {
+            Progress.line("MEDIA WERE NOT RESTORED: pass their directory with --media")
+        } else if !manifest.media.areCopied, manifest.media.objects > 0 {
             Progress.line(
-                manifest.hasKeys
-                    ? "start the services with the keys in \(directory)/keys.env"
-                    : "start the services with the \(BackupCommand.encryptionKeys) that was in use when the backup was made"
+                "media are in the object store: it must still have the \(manifest.media.objects) objects in media-objects.txt"
             )
         }
+        Progress.line(
+            manifest.hasKeys
+                ? "start the services with the keys in \(directory)/keys.env"
+                : "start the services with the \(BackupCommand.encryptionKeys) that was in use when the backup was made"
+        )
     }
 
     /// A running service would continue with the state that it has in memory, and write it.
