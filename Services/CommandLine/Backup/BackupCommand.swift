@@ -83,12 +83,10 @@ enum BackupCommand {
             select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), (select max(epoch) from partita.epochs),
                 (select array_agg(distinct s) from (
                     select 'partita' union all select schema_name from partita.collections) as names(s)),
-                (select coalesce(array_agg(extname::text order by extname), '{}') from pg_extension where extname <> 'plpgsql'),
                 (select coalesce(array_agg(distinct app), '{}') from partita.collections)
             """
         ).only
-        let (time, epoch, schemas, extensions, apps) = try row.decode(
-            (String, Int, [String], [String], [String]).self)
+        let (time, epoch, schemas, apps) = try row.decode((String, Int, [String], [String]).self)
         var media = BackupManifest.Media(objects: 0, bytes: 0, areCopied: false)
         if try await transaction.hasTable("partita.media_objects") {
             (media.objects, media.bytes) = try await transaction.query(
@@ -99,7 +97,8 @@ enum BackupCommand {
             "select \(BackupManifest.epochName) from partita.epochs order by epoch desc limit 1"
         ).only.decode(0)
         return BackupManifest(
-            createdAt: time, epoch: epoch, schemas: schemas, extensions: extensions, dumpBytes: 0, dumpDigest: nil,
+            createdAt: time, epoch: epoch, schemas: schemas,
+            extensions: try await NeededExtensions.all(of: schemas, on: transaction), dumpBytes: 0, dumpDigest: nil,
             origin: origin, apps: apps, media: media, hasKeys: false)
     }
 

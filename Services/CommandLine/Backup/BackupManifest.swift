@@ -13,7 +13,7 @@ struct BackupManifest: Codable, Sendable {
     var epoch: Int
     /// The schemas in the dump, which a restore replaces.
     var schemas: [String]
-    /// The extensions of Postgres that the dump's indexes need.
+    /// The extensions of Postgres that what is dumped needs; in backups of earlier versions, all that the database had.
     var extensions: [String]
     var dumpBytes: Int
     /// The dump's SHA-256, hexadecimal; backups of earlier versions have none.

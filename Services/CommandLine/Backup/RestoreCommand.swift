@@ -80,6 +80,7 @@ enum RestoreCommand {
     ) async throws {
         try await refuseWhileServicesRun(tool.postgres)
         if !replaces { try await refuseAnotherSystem(manifest, tool.postgres) }
+        try await NeededExtensions.require(manifest.extensions, on: tool.postgres)
         let topics = BrokerReset(tool)
         try await topics.check()
         if manifest.media.areCopied, let files = media.files {
@@ -159,7 +160,9 @@ enum RestoreCommand {
         let schemas = Set(present).union(manifest.schemas).union(["partita"])
         return
             (schemas.sorted().map { "drop schema if exists \($0.postgresIdentifier) cascade;" }
-            + manifest.extensions.map { "create extension if not exists \($0.postgresIdentifier) schema public;" })
+            + manifest.extensions.map {
+                "create extension if not exists \($0.postgresIdentifier) schema public cascade;"
+            })
             .joined(separator: "\n")
     }
 

@@ -10,32 +10,20 @@ extension EndToEnd {
     struct KilledRestoreTests {
         @Test func `a restore that is killed changes nothing, and a second one is refused meanwhile`() async throws {
             let system = try await RunningSystem.shared()
-            let database = "killed_restore_\(getpid())"
-            let own = try system.setting("postgres.url")
-            let empty = try await CapturedRun.run("psql", [own, "-q", "-c", "create database \(database)"])
-            guard empty.status.isSuccess else { throw SystemFailure(description: empty.output) }
-            let url = own.replacing(/\/[^\/]*$/, with: "/" + database)
-            let backup = "\(system.directory)/backups/killed"
-            let environment = SystemBackup.environment(system).merging([
-                "PARTITA_POSTGRES_URL": url, "PARTITA_KAFKA_BOOTSTRAP": try system.setting("kafka.bootstrap"),
-                "PARTITA_KAFKA_EMBEDDED": try system.setting("kafka.embedded"), "PARTITA_KAFKA_POOL": database,
-                "PARTITA_MEDIA_DIRECTORY": "\(system.directory)/killed-media",
-            ]) { $1 }
-            let tool = CurrentEnvironment.sibling("partita")
-            let made = try await CapturedRun.run(
-                tool, ["backup", backup], environment: SystemBackup.environment(system))
-            #expect(made.status == .exited(0), "\(made.output)")
+            let target = try await RestoreTarget("killed_restore", beside: system), database = target.name
+            let backup = try await RestoreTarget.backup("killed", of: system)
 
             // The restore waits for this lock when it drops the schema.
             let other = PostgresConnection(
-                configuration: PostgresConfiguration(url: url), on: RunningSystem.loops.next())
+                configuration: PostgresConfiguration(url: target.url), on: RunningSystem.loops.next())
             try await other.connect()
             for statement in [
                 "create schema partita", "create table partita.kept (n int)", "begin", "lock table partita.kept",
             ] { _ = try await other.query(statement) }
             let log = "\(system.directory)/killed-restore.log"
             let restore = try ChildProcess.spawn(
-                tool, ["restore", backup], environment: environment, output: .file(log))
+                CurrentEnvironment.sibling("partita"), ["restore", backup], environment: target.environment,
+                output: .file(log))
             try await eventually("the restore waits for the lock", within: patience) {
                 if let status = restore.exitStatus {
                     throw SystemFailure(description: "\(status): \(try String(contentsOfFile: log, encoding: .utf8))")
@@ -44,7 +32,7 @@ extension EndToEnd {
                     "select from pg_stat_activity where datname = '\(database)' and wait_event_type = 'Lock'"
                 ).count == 1
             }
-            let second = try await CapturedRun.run(tool, ["restore", backup], environment: environment)
+            let second = try await target.tool(["restore", backup])
             #expect(second.status == .exited(1))
             #expect(second.output.contains("another restore of this database is running"), "\(second.output)")
 
@@ -67,7 +55,7 @@ extension EndToEnd {
                 "select to_regclass('partita.kept') is not null and to_regclass('partita.epochs') is null")
             #expect(try kept.first?.decode(0) == true)
             await other.close()
-            _ = try await CapturedRun.run("psql", [own, "-q", "-c", "drop database \(database) with (force)"])
+            try await target.drop()
         }
 
         /// The words of every process.
