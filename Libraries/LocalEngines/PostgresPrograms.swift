@@ -3,21 +3,51 @@ import Foundation
 
 /// Finds the programs of Postgres.
 public enum PostgresPrograms {
-    /// The directory that contains a program. Debian keeps those of the server outside of `PATH`, in a directory per version, of
-    /// which the newest is used.
+    /// Debian keeps the programs of the server outside of `PATH`, in a directory per version.
+    static let root = "/usr/lib/postgresql"
+
+    /// The directory that contains a program.
+    /// - Parameter version: the major version to use if it is installed; otherwise it is the newest.
     /// - Throws: `EngineError` that names the package to install.
-    public static func directory(of program: String) throws(EngineError) -> String {
-        let root = "/usr/lib/postgresql"
-        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap(Int.init)
-            .sorted(by: >)
-        let paths = (CurrentEnvironment.variables["PATH"] ?? "").split(separator: ":").map(String.init)
-        for folder in versions.map({ "\(root)/\($0)/bin" }) + paths
-        where FileManager.default.isExecutableFile(atPath: "\(folder)/\(program)") {
-            return folder
-        }
+    public static func directory(of program: String, preferring version: Int? = nil) throws(EngineError) -> String {
+        if let folder = folders(in: root, preferring: version).first(where: { contains($0, program) }) { return folder }
         let package = program == "initdb" ? "postgresql" : "postgresql-client"
         throw EngineError(
             engine: "postgres",
             message: "\(program) was not found in \(root) or PATH: install the package \(package)")
+    }
+
+    /// Where to look, the best place first.
+    static func folders(in root: String, preferring version: Int?) -> [String] {
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
+            .sorted { ($0 == version ? 1 : 0, $0) > ($1 == version ? 1 : 0, $1) }
+        let paths = (CurrentEnvironment.variables["PATH"] ?? "").split(separator: ":").map(String.init)
+        return versions.map { "\(root)/\($0)/bin" } + paths
+    }
+
+    private static func contains(_ folder: String, _ program: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: "\(folder)/\(program)")
+    }
+
+    /// The major version of a program, as it says itself.
+    /// - Parameter path: where the program is.
+    /// - Throws: `EngineError` when it doesn't say it.
+    public static func majorVersion(of path: String) async throws(EngineError) -> Int {
+        let run: CapturedRun
+        do {
+            run = try await CapturedRun.run(path, ["--version"])
+        } catch {
+            throw EngineError(engine: "postgres", message: "\(error)")
+        }
+        guard run.status.isSuccess, let version = majorVersion(in: run.output) else {
+            throw EngineError(engine: "postgres", message: "\(path) doesn't say its version: \(run.output)")
+        }
+        return version
+    }
+
+    /// - Parameter text: such as `pg_dump (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, or `… 18beta1`.
+    static func majorVersion(in text: String) -> Int? {
+        let word = text.split(whereSeparator: \.isWhitespace).first { $0.first?.isNumber == true }
+        return word.flatMap { Int($0.prefix { $0.isNumber }) }
     }
 }

@@ -61,10 +61,12 @@ enum BackupCommand {
             try await transaction.execute("set local idle_in_transaction_session_timeout = 0")
             let snapshot: String = try await transaction.query("select pg_export_snapshot()").only.decode(0)
             var manifest = try await describe(transaction)
-            try await Progress.step("dumping \(manifest.schemas.count) schemas") {
+            let server = try await PostgresDump.server(transaction)
+            let client = try await Progress.step("dumping \(manifest.schemas.count) schemas") {
                 try await PostgresDump(configuration).dump(
-                    manifest.schemas, snapshot: snapshot, to: BackupManifest.dump(in: directory))
+                    manifest.schemas, snapshot: snapshot, server: server, to: BackupManifest.dump(in: directory))
             }
+            manifest.postgres = BackupManifest.Postgres(server: server, client: client)
             manifest.media.areCopied = copy != nil
             let lost = try await writeInventory(
                 transaction, to: BackupManifest.inventory(in: directory), copying: copy)

@@ -21,11 +21,21 @@ struct BackupManifest: Codable, Sendable {
     /// The beginning of the epoch, by which later states of the same database are known (``epochName``); backups of earlier versions
     /// don't say it.
     var origin: String?
+    /// The versions of Postgres; backups of earlier versions don't say them.
+    var postgres: Postgres?
     /// The apps that were deployed.
     var apps: [String]
     var media: Media
     /// Whether the backup has `keys.env`.
     var hasKeys: Bool
+
+    /// Major versions of Postgres.
+    struct Postgres: Codable, Sendable {
+        /// Of the server that the database was on.
+        var server: Int
+        /// Of the `pg_dump` that made the dump. An older `pg_restore` can't read it.
+        var client: Int
+    }
 
     /// The media objects that the database refers to.
     struct Media: Codable, Sendable {

@@ -26,19 +26,34 @@ struct PostgresDump: Sendable {
     }
 
     /// Dumps schemas in the snapshot of another session.
-    /// - Parameter snapshot: the name that `pg_export_snapshot` returned; its transaction has to be open.
-    func dump(_ schemas: [String], snapshot: String, to file: String) async throws {
+    /// - Parameters:
+    ///   - snapshot: the name that `pg_export_snapshot` returned; its transaction has to be open.
+    ///   - server: the server's major version.
+    /// - Returns: the major version of `pg_dump`.
+    func dump(_ schemas: [String], snapshot: String, server: Int, to file: String) async throws -> Int {
         let names = schemas.flatMap { ["-n", "\"" + $0.replacing("\"", with: "\"\"") + "\""] }
-        let program = try PostgresPrograms.directory(of: "pg_dump") + "/pg_dump"
+        let program = try PostgresPrograms.directory(of: "pg_dump", preferring: server) + "/pg_dump"
         try await run(
             program, ["-Fc", "--no-owner", "--no-acl", "--snapshot", snapshot, "-f", file, "-d", url] + names)
+        return try await PostgresPrograms.majorVersion(of: program)
     }
 
     /// Runs `before`, the dump's SQL, and `after` in one transaction: if anything fails, nothing has changed.
-    func restore(_ file: String, before: String, after: String) async throws {
+    /// - Parameters:
+    ///   - maker: the major version of the `pg_dump` that made the dump, which an older `pg_restore` can't read; `nil` if it isn't known.
+    ///   - server: the server's major version.
+    func restore(_ file: String, of maker: Int?, on server: Int, before: String, after: String) async throws {
+        let programs = try PostgresPrograms.directory(of: "pg_restore", preferring: maker.map { max($0, server) })
+        let version = try await PostgresPrograms.majorVersion(of: programs + "/pg_restore")
         let restore = PostgresRestore(
-            programs: try PostgresPrograms.directory(of: "pg_restore"), url: url, environment: environment)
+            programs: programs, hasUnknownSetting: PostgresScript.hasUnknownSetting(version, for: server), url: url,
+            environment: environment)
         try await restore.run(file, before: before, after: after)
+    }
+
+    /// The server's major version.
+    static func server(_ connection: some PostgresQuerying) async throws -> Int {
+        try await connection.query("select current_setting('server_version_num')::int / 10000").only.decode(0)
     }
 
     private func run(_ program: String, _ arguments: [String]) async throws {

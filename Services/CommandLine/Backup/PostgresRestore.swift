@@ -10,6 +10,8 @@ import LocalEngines
 struct PostgresRestore: Sendable {
     /// The directory of `pg_restore` and `psql`.
     let programs: String
+    /// Whether its SQL sets something that the server doesn't know.
+    let hasUnknownSetting: Bool
     let url: String
     let environment: [String: String]
 
@@ -40,7 +42,9 @@ struct PostgresRestore: Sendable {
         }
         dump.closeWriting()
         let isCopied = await Self.blocking {
-            let isCopied = script.write("begin;\n\(before)\n") && Self.copy(dump, to: script)
+            let isCopied =
+                script.write("begin;\n\(before)\n") && (!hasUnknownSetting || Self.copyBeginning(dump, to: script))
+                && Self.copy(dump, to: script)
             dump.closeReading()  // if psql has ended, so does the reader
             return isCopied
         }
@@ -53,6 +57,19 @@ struct PostgresRestore: Sendable {
         if isCopied, !read.isSuccess { throw PostgresDump.failure("pg_restore", read, log: logs + "/pg_restore") }
         if !written.isSuccess { throw PostgresDump.failure("psql", written, log: logs + "/psql") }
         guard isTaken else { throw ToolError("psql ended before the dump did: nothing has changed") }
+    }
+
+    /// Copies the beginning without the setting that the server doesn't know.
+    private static func copyBeginning(_ from: BytePipe, to target: BytePipe) -> Bool {
+        var beginning: [UInt8] = []
+        while beginning.count < PostgresScript.beginning {
+            var piece = [UInt8](repeating: 0, count: PostgresScript.beginning)
+            guard let count = piece.withUnsafeMutableBytes({ from.read(into: $0) }) else { return false }
+            if count == 0 { break }
+            beginning += piece[..<count]
+        }
+        PostgresScript.removeUnknownSetting(from: &beginning)
+        return beginning.withUnsafeBytes { target.write($0) }
     }
 
     private static func copy(_ from: BytePipe, to target: BytePipe) -> Bool {

@@ -91,9 +91,11 @@ enum RestoreCommand {
             }
         }
         let former = try await formerEpoch(tool.postgres)
+        let server = try await PostgresDump.server(tool.postgres)
         try await Progress.step("restoring the database of \(manifest.createdAt)") {
             try await PostgresDump(configuration).restore(
-                BackupManifest.dump(in: directory), before: try await preface(manifest, tool.postgres),
+                BackupManifest.dump(in: directory), of: manifest.postgres?.client, on: server,
+                before: try await preface(manifest, tool.postgres),
                 after: epilogue(former) + lock.check)
         }
         try await Progress.step("emptying topics") { try await topics.run() }

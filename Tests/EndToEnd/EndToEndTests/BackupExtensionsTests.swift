@@ -23,6 +23,7 @@ extension EndToEnd {
             let manifest = try String(contentsOfFile: file, encoding: .utf8)
             #expect(manifest.contains(#""pg_trgm""#), "\(manifest)")
             #expect(!manifest.contains("citext"), "\(manifest)")
+            #expect(manifest.contains(/"server" : [0-9]+/) && manifest.contains(/"client" : [0-9]+/), "\(manifest)")
 
             let target = try await RestoreTarget("extensions", beside: system)
             try manifest.replacing(#""pg_trgm""#, with: #""no_such_extension", "pg_trgm""#).write(
