@@ -55,9 +55,7 @@ struct EngineDirectory: Sendable {
     ///
     /// The server is identified by its working directory, so that an unrelated process that has reused its pid isn't stopped.
     func stopLeftover(_ signal: Int32) async throws(EngineError) {
-        guard let data = FileManager.default.contents(atPath: path + "/pid"),
-            let pid = pid_t(String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
-        else { return }
+        guard let pid = text(of: "pid").flatMap({ pid_t($0) }) else { return }
         let end = ContinuousClock.now + .seconds(20)
         while let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd"),
             place.hasPrefix(path)
@@ -115,6 +113,13 @@ struct EngineDirectory: Sendable {
     }
 
     func contains(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path + "/" + name) }
+
+    /// The text of a file, without line breaks around it; `nil` if it has none.
+    func text(of name: String) -> String? {
+        guard let data = FileManager.default.contents(atPath: path + "/" + name) else { return nil }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.isEmpty ? nil : text
+    }
 
     /// Waits until `isReady` holds; fails when the server ends before, or after `deadline`.
     func wait(

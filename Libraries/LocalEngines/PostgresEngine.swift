@@ -25,7 +25,7 @@ public actor PostgresEngine: Engine {
     public nonisolated var url: String { "postgres://partita@127.0.0.1:\(port)/partita" }
 
     public func start() async throws(EngineError) {
-        let binaries = try PostgresPrograms.directory(of: "initdb")
+        let binaries = try await programs()
         try directory.create()
         try await directory.stopLeftover(Self.fastShutdown)
         try LocalPort.requireFree(port, for: name)
@@ -53,6 +53,19 @@ public actor PostgresEngine: Engine {
             try await directory.run(
                 binaries + "/createdb", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "partita"])
         }
+    }
+
+    /// The directory of the programs: those of the version that made the data directory, also when a newer one has been installed since.
+    private func programs() async throws(EngineError) -> String {
+        guard let version = directory.text(of: "data/PG_VERSION") else {
+            return try PostgresPrograms.directory(of: "initdb")
+        }
+        if let folder = await PostgresPrograms.directory(ofServer: version) { return folder }
+        throw EngineError(
+            engine: name,
+            message:
+                "its data directory \(directory.path)/data is of Postgres \(version), whose programs aren't installed: install the package postgresql-\(version). To move to another version, make a backup with that one, and restore it in another data directory (`partita backup`, `partita restore`)"
+        )
     }
 
     /// Makes the data directory. It gets its name when it is complete: otherwise one that a kill has left half made would be taken for a

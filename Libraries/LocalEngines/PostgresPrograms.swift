@@ -17,6 +17,17 @@ public enum PostgresPrograms {
             message: "\(program) was not found in \(root) or PATH: install the package \(package)")
     }
 
+    /// The directory with the server's programs of just this version: no other can use a data directory of it.
+    /// - Parameter version: as in the directory's `PG_VERSION`.
+    static func directory(ofServer version: String) async -> String? {
+        let usual = "\(root)/\(version)/bin"
+        if contains(usual, "postgres") { return usual }
+        for folder in folders(in: root, preferring: nil) where contains(folder, "postgres") {
+            if let own = try? await majorVersion(of: folder + "/postgres"), "\(own)" == version { return folder }
+        }
+        return nil
+    }
+
     /// Where to look, the best place first.
     static func folders(in root: String, preferring version: Int?) -> [String] {
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }

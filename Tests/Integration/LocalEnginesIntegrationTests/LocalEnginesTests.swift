@@ -65,6 +65,24 @@ struct LocalEnginesTests {
         }
     }
 
+    @Test func `a data directory is used only by the version of Postgres that made it`() async throws {
+        try await withRoot { root in
+            let engine = PostgresEngine(root: root, port: try LocalPort.free(), isDurable: false)
+            try await engine.start()
+            await engine.stop()
+            let file = "\(root)/postgres/data/PG_VERSION"
+            let version = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(
+                in: .whitespacesAndNewlines)
+            let programs = try #require(await PostgresPrograms.directory(ofServer: version))
+            #expect(try await "\(PostgresPrograms.majorVersion(of: programs + "/postgres"))" == version)
+            try "8\n".write(toFile: file, atomically: false, encoding: .utf8)
+            await #expect { try await engine.start() } throws: {
+                let text = "\($0)"
+                return text.contains("is of Postgres 8, whose") && text.contains("install the package postgresql-8. ")
+            }
+        }
+    }
+
     @Test func `an engine that was left running by a killed parent is replaced`() async throws {
         try await withRoot { root in
             let first = RedisEngine(root: root, port: try LocalPort.free())
