@@ -27,7 +27,9 @@ public actor EmbeddedBrokerEngine: Engine {
         let child = try directory.spawn(tool, ["broker", "--port", "\(port)"], asPresentUser: true)
         self.child = child
         let port = port
-        try await directory.wait(for: child, deadline: .seconds(20)) { TCPProbe.accepts(port: port) }
+        try await directory.wait(for: child, deadline: .seconds(20)) {
+            TCPProbe.accepts(port: port) ? .ready : .silence
+        }
     }
 
     public func stop() async {

@@ -54,9 +54,10 @@ struct EngineDirectory: Sendable {
     /// Stops a server that is left over from a killed run, since only one server can use the data.
     ///
     /// The server is identified by its working directory, so that an unrelated process that has reused its pid isn't stopped.
-    func stopLeftover(_ signal: Int32) async throws(EngineError) {
+    /// - Parameter grace: how long it may take until it is killed.
+    func stopLeftover(_ signal: Int32, grace: Duration = .seconds(20)) async throws(EngineError) {
         guard let pid = text(of: "pid").flatMap({ pid_t($0) }) else { return }
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + grace
         while let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd"),
             place.hasPrefix(path)
         {
@@ -121,17 +122,55 @@ struct EngineDirectory: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Waits until `isReady` holds; fails when the server ends before, or after `deadline`.
+    /// Waits until the server is ready. If it ends before, doesn't answer for `deadline`, or the task is cancelled, it is stopped in
+    /// order, since nobody else knows of it then.
+    /// - Parameters:
+    ///   - stop: the signal that stops it in order.
+    ///   - grace: how long it may take then until it is killed.
+    ///   - interval: how often `waiting` is called while the server answers that it isn't ready, which it may do for hours.
     func wait(
-        for child: ChildProcess, deadline: Duration, until isReady: @Sendable () async -> Bool
+        for child: ChildProcess, deadline: Duration, stop: Int32 = SIGTERM, grace: Duration = .seconds(20),
+        interval: Duration = .seconds(10), waiting: @Sendable (String) -> Void = { _ in },
+        until answer: @Sendable () async -> EngineAnswer
     ) async throws(EngineError) {
-        let end = ContinuousClock.now + deadline
-        while await !isReady() {
+        do {
+            try await waitUntilReady(child, deadline, interval, waiting, answer)
+        } catch {
+            child.signal(stop)
+            let killer = Task {
+                try await Task.sleep(for: grace)
+                child.signal(SIGKILL)
+            }
+            _ = await child.wait()
+            killer.cancel()
+            throw error
+        }
+    }
+
+    private func waitUntilReady(
+        _ child: ChildProcess, _ deadline: Duration, _ interval: Duration, _ waiting: @Sendable (String) -> Void,
+        _ answer: @Sendable () async -> EngineAnswer
+    ) async throws(EngineError) {
+        let start = ContinuousClock.now
+        var end = start + deadline, told = start
+        while true {
+            let present = await answer()
+            if present == .ready { return }
             if let status = child.exitStatus {
                 throw EngineError(
                     engine: engine, message: "ended at its start (\(status)); the end of \(logFile):\n\(logTail())")
             }
-            if ContinuousClock.now > end {
+            if Task.isCancelled { throw EngineError(engine: engine, message: "its start was interrupted") }
+            let now = ContinuousClock.now
+            if present == .busy {
+                end = now + deadline
+                if now - told >= interval {
+                    told = now
+                    waiting(
+                        "\(engine) isn't ready after \((now - start).components.seconds) s, but at work: \(logFile) says at what"
+                    )
+                }
+            } else if now > end {
                 throw EngineError(
                     engine: engine, message: "does not answer after \(deadline); the end of \(logFile):\n\(logTail())")
             }

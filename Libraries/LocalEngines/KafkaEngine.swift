@@ -39,7 +39,9 @@ public actor KafkaEngine: Engine {
         let child = try directory.spawn("bash", ["\(home)/bin/kafka-server-start.sh", file], environment: environment)
         self.child = child
         let port = port
-        try await directory.wait(for: child, deadline: .seconds(90)) { TCPProbe.accepts(port: port) }
+        try await directory.wait(for: child, deadline: .seconds(90)) {
+            TCPProbe.accepts(port: port) ? .ready : .silence
+        }
     }
 
     public func stop() async {

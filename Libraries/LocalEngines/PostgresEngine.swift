@@ -8,6 +8,7 @@ public actor PostgresEngine: Engine {
     public nonisolated var logFile: String { directory.logFile }
     private let directory: EngineDirectory
     private let isDurable: Bool
+    private let waiting: @Sendable (String) -> Void
     private var child: ChildProcess?
     /// Whether the server has run: a directory that is gone then isn't a new one.
     private var hasRun = false
@@ -15,10 +16,14 @@ public actor PostgresEngine: Engine {
     /// - Parameters:
     ///   - root: the directory that holds the engines' directories.
     ///   - isDurable: `false` switches fsync off, for tests in which only processes fail, not the machine.
-    public init(root: String, port: Int, isDurable: Bool = true) {
+    ///   - waiting: called every ten seconds while the server recovers from a crash, with a text that says so.
+    public init(
+        root: String, port: Int, isDurable: Bool = true, waiting: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         directory = EngineDirectory(engine: "postgres", root: root)
         self.port = port
         self.isDurable = isDurable
+        self.waiting = waiting
     }
 
     /// The URL of the database `partita`, which the first start creates.
@@ -27,7 +32,7 @@ public actor PostgresEngine: Engine {
     public func start() async throws(EngineError) {
         let binaries = try await programs()
         try directory.create()
-        try await directory.stopLeftover(Self.fastShutdown)
+        try await directory.stopLeftover(Self.fastShutdown, grace: Self.grace)
         try LocalPort.requireFree(port, for: name)
         let isNew = !directory.contains("data/PG_VERSION")
         guard !isNew || !hasRun else {
@@ -44,15 +49,27 @@ public actor PostgresEngine: Engine {
         self.child = child
         hasRun = true
         let port = port
-        try await directory.wait(for: child, deadline: .seconds(60)) {
-            await Self.succeeds(binaries + "/pg_isready", ["-q", "-h", "127.0.0.1", "-p", "\(port)"])
+        try await directory.wait(
+            for: child, deadline: .seconds(60), stop: Self.fastShutdown, grace: Self.grace, waiting: waiting
+        ) {
+            await Self.answer(binaries + "/pg_isready", port)
         }
-        if !(await Self.succeeds(
-            binaries + "/psql", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "-d", "partita", "-c", ""]))
+        do {
+            try await makeDatabase(binaries)
+        } catch {
+            await stop()
+            throw error
+        }
+    }
+
+    private func makeDatabase(_ binaries: String) async throws(EngineError) {
+        if await Self.succeeds(
+            binaries + "/psql", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "-d", "partita", "-c", ""])
         {
-            try await directory.run(
-                binaries + "/createdb", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "partita"])
+            return
         }
+        try await directory.run(
+            binaries + "/createdb", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "partita"])
     }
 
     /// The directory of the programs: those of the version that made the data directory, also when a newer one has been installed since.
@@ -85,6 +102,8 @@ public actor PostgresEngine: Engine {
 
     /// Rolls back open transactions, and doesn't wait for clients.
     private static let fastShutdown = SIGINT
+    /// How long the shutdown's checkpoint may take: a server that is killed in it has to recover at its next start.
+    private static let grace = Duration.seconds(60)
 
     public func signal(_ number: Int32) { child?.signal(number) }
 
@@ -98,6 +117,15 @@ public actor PostgresEngine: Engine {
         ]
         if !isDurable { settings += ["fsync=off", "full_page_writes=off"] }
         return settings.flatMap { ["-c", $0] }
+    }
+
+    private static func answer(_ isReady: String, _ port: Int) async -> EngineAnswer {
+        // 1: it rejects connections, since it starts or recovers. A shutdown doesn't last: then it ends.
+        switch await (try? CapturedRun.run(isReady, ["-q", "-h", "127.0.0.1", "-p", "\(port)"]))?.status {
+        case .exited(0)?: .ready
+        case .exited(1)?: .busy
+        default: .silence
+        }
     }
 
     private static func succeeds(_ executable: String, _ arguments: [String]) async -> Bool {

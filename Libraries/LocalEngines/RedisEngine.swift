@@ -30,7 +30,9 @@ public actor RedisEngine: Engine {
             ])
         self.child = child
         let port = port
-        try await directory.wait(for: child, deadline: .seconds(20)) { TCPProbe.accepts(port: port) }
+        try await directory.wait(for: child, deadline: .seconds(20)) {
+            TCPProbe.accepts(port: port) ? .ready : .silence
+        }
     }
 
     public func stop() async {

@@ -24,7 +24,9 @@ struct StartedEngines: Sendable {
             if let url = environment["PARTITA_POSTGRES_URL"] {
                 engines.postgresURL = url
             } else {
-                let engine = PostgresEngine(root: places.engines, port: basePort + 10, isDurable: isDurable)
+                let engine = PostgresEngine(root: places.engines, port: basePort + 10, isDurable: isDurable) {
+                    Progress.line("  " + $0)
+                }
                 engines.postgresURL = engine.url
                 try await start(engine)
             }
