@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import Texts
 
 /// Copies objects that are stored as files. A file is written once under a unique name and never changed, so an existing file is
 /// the same.
@@ -19,15 +21,11 @@ struct MediaCopy {
     ///
     /// `FileManager.enumerator` must not be used for that: it takes directories for files when others are made beside them
     /// meanwhile, and leaves out what is in them.
-    func copyAll() throws { try copyContents(of: "") }
+    /// - Parameter excluded: a file that isn't copied.
+    func copyAll(but excluded: String? = nil) throws { try copyContents(of: "", but: excluded.map { ExactText($0) }) }
 
-    /// Copies a file of the source, if it has one of this name, in the place of the target's.
-    func replace(_ name: String) throws {
-        guard manager.fileExists(atPath: "\(source)/\(name)") else { return }
-        let to = "\(target)/\(name)"
-        if manager.fileExists(atPath: to) { try manager.removeItem(atPath: to) }
-        _ = try copy(name)
-    }
+    /// Copies a file of the source, if it has one of this name, in the place of the target's, which is there until then.
+    func replace(_ name: String) throws { _ = try write(name) }
 
     /// The size of an object of the target, in bytes; `nil` if it doesn't exist.
     func size(of name: String) -> Int? {
@@ -37,8 +35,13 @@ struct MediaCopy {
     /// Copies an object that is missing in the target.
     /// - Returns: whether the target has it then.
     func copy(_ name: String) throws -> Bool {
+        if manager.fileExists(atPath: "\(target)/\(name)") { return true }
+        return try write(name)
+    }
+
+    /// - Returns: false if the source has no such file: it may have been removed meanwhile, since nothing refers to it any more.
+    private func write(_ name: String) throws -> Bool {
         let from = "\(source)/\(name)", to = "\(target)/\(name)"
-        if manager.fileExists(atPath: to) { return true }
         // Under another name first, so that an interrupted copy isn't taken for a complete one.
         let part = to + ".partial"
         if manager.fileExists(atPath: part) { try manager.removeItem(atPath: part) }
@@ -47,20 +50,23 @@ struct MediaCopy {
         do {
             try manager.copyItem(atPath: from, toPath: part)
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-            return false  // removed meanwhile, since nothing refers to it any more
+            return false
         }
-        try manager.moveItem(atPath: part, toPath: to)
+        guard rename(part, to) == 0 else {
+            throw ToolError("\(to) can't be written: \(String(cString: strerror(errno)))")
+        }
         return true
     }
 
     /// - Parameter folder: ends with `/`, unless it is the source itself.
-    private func copyContents(of folder: String) throws {
+    private func copyContents(of folder: String, but excluded: ExactText?) throws {
         for entry in try manager.contentsOfDirectory(atPath: "\(source)/\(folder)") {
             let name = folder + entry
+            if let excluded, ExactText(name) == excluded { continue }
             // What is gone meanwhile has no kind.
             let attributes = try? manager.attributesOfItem(atPath: "\(source)/\(name)")
             switch attributes?[.type] as? FileAttributeType {
-            case .typeDirectory?: try copyContents(of: name + "/")
+            case .typeDirectory?: try copyContents(of: name + "/", but: excluded)
             case .typeRegular?: _ = try copy(name)
             default: continue
             }

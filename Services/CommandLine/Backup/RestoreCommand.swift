@@ -83,12 +83,12 @@ enum RestoreCommand {
         try await NeededExtensions.require(manifest.extensions, on: tool.postgres)
         let topics = BrokerReset(tool)
         try await topics.check()
-        if manifest.media.areCopied, let files = media.files {
-            try await Progress.step("copying media") {
-                let copy = try MediaCopy(from: BackupManifest.media(in: directory), to: files)
-                try copy.copyAll()
-                try copy.replace(MediaStoreMark.key)
-            }
+        let copy =
+            manifest.media.areCopied
+            ? try media.files.map { try MediaCopy(from: BackupManifest.media(in: directory), to: $0) } : nil
+        if let copy {
+            // Without the mark, by which the services of the present database know their store: it may stay.
+            try await Progress.step("copying media") { try copy.copyAll(but: MediaStoreMark.key) }
         }
         let former = try await formerEpoch(tool.postgres)
         let server = try await PostgresDump.server(tool.postgres)
@@ -98,6 +98,7 @@ enum RestoreCommand {
                 before: try await preface(manifest, tool.postgres),
                 after: epilogue(former) + lock.check)
         }
+        try copy?.replace(MediaStoreMark.key)
         try await Progress.step("emptying topics") { try await topics.run() }
         let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
         Output.line("restored, epoch \(epoch)")

@@ -8,6 +8,8 @@ struct RestoreTarget: Sendable {
     let url: String
     /// For the tool: the database, and topics and media of its own.
     let environment: [String: String]
+    /// Where its media are.
+    let media: String
     private let server: String
 
     init(_ name: String, beside system: RunningSystem) async throws {
@@ -17,10 +19,11 @@ struct RestoreTarget: Sendable {
         let made = try await CapturedRun.run("psql", [server, "-q", "-c", "create database \(database)"])
         guard made.status.isSuccess else { throw SystemFailure(description: made.output) }
         url = server.replacing(/\/[^\/]*$/, with: "/" + database)
+        media = "\(system.directory)/\(database)"
         environment = SystemBackup.environment(system).merging([
             "PARTITA_POSTGRES_URL": url, "PARTITA_KAFKA_BOOTSTRAP": try system.setting("kafka.bootstrap"),
             "PARTITA_KAFKA_EMBEDDED": try system.setting("kafka.embedded"), "PARTITA_KAFKA_POOL": database,
-            "PARTITA_MEDIA_DIRECTORY": "\(system.directory)/\(database)",
+            "PARTITA_MEDIA_DIRECTORY": media,
         ]) { $1 }
     }
 

@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Media beside a database of their own, into which the running system's backup is restored.
+    struct RestoredMediaTests {
+        @Test func `a restore that fails leaves the store of the media with the database that is there`() async throws {
+            let system = try await RunningSystem.shared()
+            let backup = try await RestoreTarget.backup("media-mark", of: system)
+            try write("of the backup", to: "\(backup)/media/.partita-store")
+            try write("bytes", to: "\(backup)/media/shop/1/object")
+            let target = try await RestoreTarget("media_mark", beside: system), media = target.media
+            try write("of the target", to: "\(media)/.partita-store")
+            for statement in [
+                """
+                create function public.refuse() returns event_trigger language plpgsql as $$
+                begin raise exception 'refused'; end $$
+                """, "create event trigger refuse on ddl_command_start execute function public.refuse()",
+            ] { _ = try await target.query(statement) }
+            let failed = try await target.tool(["restore", backup])
+            #expect(failed.status == .exited(1))
+            #expect(failed.output.contains("psql failed") && failed.output.contains("refused"), "\(failed.output)")
+            #expect(try text("\(media)/.partita-store") == "of the target")
+            #expect(try text("\(media)/shop/1/object") == "bytes")
+
+            _ = try await target.query("drop event trigger refuse")
+            let restored = try await target.tool(["restore", backup])
+            #expect(restored.status == .exited(0), "\(restored.output)")
+            #expect(try text("\(media)/.partita-store") == "of the backup")
+            try await target.drop()
+        }
+
+        private func write(_ text: String, to file: String) throws {
+            try FileManager.default.createDirectory(
+                atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try text.write(toFile: file, atomically: false, encoding: .utf8)
+        }
+
+        private func text(_ file: String) throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+    }
+}
