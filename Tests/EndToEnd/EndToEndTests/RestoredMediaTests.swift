@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import TestSupport
 import Testing
@@ -29,6 +30,27 @@ extension EndToEnd {
             #expect(restored.status == .exited(0), "\(restored.output)")
             #expect(try text("\(media)/.partita-store") == "of the backup")
             try await target.drop()
+        }
+
+        @Test func `a backup of a system with an object store lists its objects, and misses none`() async throws {
+            let system = try await RunningSystem.shared()
+            _ = try await system.query(
+                """
+                insert into partita.media_objects (app, digest, object, size, content_type, is_stored)
+                values ('object-store', 'd', 'object-store/1/object', 1, 'image/png', true)
+                """)
+            let backup = "\(system.directory)/backups/object-store"
+            let made = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["backup", backup],
+                environment: SystemBackup.environment(system).merging([
+                    "PARTITA_S3_ENDPOINT": "https://s3.example.org"
+                ]) { $1 })
+            _ = try await system.query("delete from partita.media_objects where app = 'object-store'")
+            #expect(made.status == .exited(0), "\(made.output)")
+            #expect(made.output.contains("MEDIA ARE NOT IN IT"), "\(made.output)")
+            #expect(made.output.contains("the bucket at https://s3.example.org"), "\(made.output)")
+            #expect(!FileManager.default.fileExists(atPath: "\(backup)/media"))
+            #expect(try text("\(backup)/media-objects.txt").contains("object-store/1/object"))
         }
 
         private func write(_ text: String, to file: String) throws {
