@@ -65,6 +65,23 @@ struct ConnectionParameters: Sendable {
     /// Whether the URL has a password.
     var hasPassword: Bool { values.contains { $0.keyword == "password" && !$0.value.isEmpty } }
 
+    /// The parameters of a URL as one text, `host='…' dbname='…'`, but for the password, and the password.
+    static func split(_ url: String) throws(PostgresError) -> (parameters: String, password: String?) {
+        let values = try parse(url)
+        let others = values.filter { $0.keyword != "password" }.map { "\($0.keyword)=\(quoted($0.value))" }
+        return (others.joined(separator: " "), values.first { $0.keyword == "password" && !$0.value.isEmpty }?.value)
+    }
+
+    /// A value as libpq reads it between quotes. By scalars: a quote may be followed by what makes one character of both.
+    private static func quoted(_ value: String) -> String {
+        var text = "'"
+        for scalar in value.unicodeScalars {
+            if scalar == "\\" || scalar == "'" { text.unicodeScalars.append("\\") }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + "'"
+    }
+
     private static let sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
     /// Whether a text is a port: each of several hosts has its own; an empty one is libpq's default.

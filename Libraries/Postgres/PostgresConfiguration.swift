@@ -55,6 +55,15 @@ public struct PostgresConfiguration: Sendable {
         (try? ConnectionParameters(PostgresConfiguration(url: url)).hasPassword) ?? false
     }
 
+    /// The parameters of a URL, in whichever form it is, for the argument of one of Postgres' programs, where other users of the machine can see
+    /// them; and the password, which they would see too, for the variable `PGPASSWORD`.
+    /// - Throws: `PostgresError` when it isn't a URL.
+    public static func programParameters(
+        ofURL url: String
+    ) throws(PostgresError) -> (parameters: String, password: String?) {
+        try ConnectionParameters.split(url)
+    }
+
     /// The files with certificates and keys that a URL names.
     /// - Throws: `PostgresError` when it isn't a URL.
     public static func files(inURL url: String) throws(PostgresError) -> [String] {

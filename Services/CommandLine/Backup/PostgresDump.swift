@@ -7,21 +7,17 @@ import ServiceEngines
 /// Runs `pg_dump`, `pg_restore` and `psql` on the database of a URL. A password is passed in the environment, where other users of
 /// the machine can't see it.
 struct PostgresDump: Sendable {
-    private let url: String
+    /// The database's connection parameters.
+    private let database: String
     private let environment: [String: String]
 
     init(_ configuration: LocalConfiguration) throws {
         let settings = try EngineSettings.postgres(try configuration.engines(), as: "partita")
         var environment = CurrentEnvironment.variables
-        var url = settings.url
-        if let password = settings.password, !password.isEmpty { environment["PGPASSWORD"] = password }
-        if var parts = URLComponents(string: url), let password = parts.password {
-            environment["PGPASSWORD"] = password
-            parts.password = nil
-            url = parts.string ?? url
-        }
+        let (parameters, password) = try PostgresConfiguration.programParameters(ofURL: settings.url)
+        if let password = password ?? settings.password, !password.isEmpty { environment["PGPASSWORD"] = password }
         environment["PGOPTIONS"] = "-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning"
-        self.url = url
+        database = parameters
         self.environment = environment
     }
 
@@ -34,7 +30,7 @@ struct PostgresDump: Sendable {
         let names = schemas.flatMap { ["-n", "\"" + $0.replacing("\"", with: "\"\"") + "\""] }
         let program = try PostgresPrograms.directory(of: "pg_dump", preferring: server) + "/pg_dump"
         try await run(
-            program, ["-Fc", "--no-owner", "--no-acl", "--snapshot", snapshot, "-f", file, "-d", url] + names)
+            program, ["-Fc", "--no-owner", "--no-acl", "--snapshot", snapshot, "-f", file, "-d", database] + names)
         return try await PostgresPrograms.majorVersion(of: program)
     }
 
@@ -46,7 +42,8 @@ struct PostgresDump: Sendable {
         let programs = try PostgresPrograms.directory(of: "pg_restore", preferring: maker.map { max($0, server) })
         let version = try await PostgresPrograms.majorVersion(of: programs + "/pg_restore")
         let restore = PostgresRestore(
-            programs: programs, hasUnknownSetting: PostgresScript.hasUnknownSetting(version, for: server), url: url,
+            programs: programs, hasUnknownSetting: PostgresScript.hasUnknownSetting(version, for: server),
+            database: database,
             environment: environment)
         try await restore.run(file, before: before, after: after)
     }

@@ -12,7 +12,8 @@ struct PostgresRestore: Sendable {
     let programs: String
     /// Whether its SQL sets something that the server doesn't know.
     let hasUnknownSetting: Bool
-    let url: String
+    /// The database's connection parameters.
+    let database: String
     let environment: [String: String]
 
     /// Runs `before`, the dump's SQL, and `after`.
@@ -27,7 +28,7 @@ struct PostgresRestore: Sendable {
         // No --single-transaction: with it, psql commits what it has got when the pipe ends.
         let psql = try ChildProcess.spawn(
             programs + "/psql",
-            ["-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", "/dev/fd/3"],
+            ["-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-d", database, "-f", "/dev/fd/3"],
             environment: environment, output: .file(logs + "/psql"), descriptors: [script.reading])
         script.closeReading()
         let reader: ChildProcess

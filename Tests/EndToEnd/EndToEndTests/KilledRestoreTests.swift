@@ -32,6 +32,8 @@ extension EndToEnd {
                     "select from pg_stat_activity where datname = '\(database)' and wait_event_type = 'Lock'"
                 ).count == 1
             }
+            let seen = Self.commandLines().filter { $0.contains(database) }
+            #expect(!seen.isEmpty && seen.allSatisfy { !$0.contains(RestoreTarget.password) }, "\(seen)")
             let second = try await target.tool(["restore", backup])
             #expect(second.status == .exited(1))
             #expect(second.output.contains("another restore of this database is running"), "\(second.output)")
@@ -58,13 +60,16 @@ extension EndToEnd {
             try await target.drop()
         }
 
-        /// The words of every process.
+        /// The words of every `psql` and `pg_restore`. (Those of Postgres' own processes have the database's name, too.)
         private static func commandLines() -> [String] {
             let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-            return entries.filter { Int($0) != nil }.compactMap {
-                FileManager.default.contents(atPath: "/proc/\($0)/cmdline")
+            return entries.filter { Int($0) != nil }.compactMap { entry in
+                guard let words = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline"),
+                    let program = words.split(separator: 0).first.map({ String(decoding: $0, as: UTF8.self) }),
+                    program.hasSuffix("/psql") || program.hasSuffix("/pg_restore")
+                else { return nil }
+                return String(decoding: words, as: UTF8.self)
             }
-            .map { String(decoding: $0, as: UTF8.self) }
         }
     }
 }
