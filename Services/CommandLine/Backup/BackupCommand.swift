@@ -37,7 +37,7 @@ enum BackupCommand {
                 manifest.hasKeys = true
             }
             try manifest.write(to: partial)
-            try FileManager.default.moveItem(atPath: partial, toPath: directory)
+            try DurableFile.rename(partial, to: directory)
             report(manifest, directory, media)
             let lost = (manifest.media.missing ?? 0) + (manifest.media.damaged ?? 0)
             guard lost == 0 || arguments.has("accept-lost-media") else {
@@ -71,8 +71,10 @@ enum BackupCommand {
             let lost = try await writeInventory(
                 transaction, to: BackupManifest.inventory(in: directory), copying: copy)
             if copy != nil { (manifest.media.missing, manifest.media.damaged) = lost }
+            manifest.media.haveSizes = true
             return manifest
         }
+        try copy?.sync()
         let size = try FileManager.default.attributesOfItem(atPath: BackupManifest.dump(in: directory))[.size] as? Int
         manifest.dumpBytes = size ?? 0
         manifest.dumpDigest = try FileDigest.sha256(of: BackupManifest.dump(in: directory))
@@ -104,7 +106,7 @@ enum BackupCommand {
             origin: origin, apps: apps, media: media, hasKeys: false)
     }
 
-    /// Writes the keys of the objects that the database refers to, one per line, and copies those that aren't copied yet.
+    /// Writes the inventory of the objects that the database refers to, and copies those that aren't copied yet.
     /// - Returns: how many can't be copied, since they don't exist; and how many have another size than when they were stored.
     private static func writeInventory(
         _ transaction: PostgresTransaction, to file: String, copying copy: MediaCopy?
@@ -122,30 +124,38 @@ enum BackupCommand {
                 limit 10000
                 """, [.text(last)]
             ).decode((String, Int).self)
-            guard let end = objects.last else { return (missing, damaged) }
-            last = end.0
-            try handle.write(contentsOf: Data((objects.map(\.0).joined(separator: "\n") + "\n").utf8))
-            guard let copy else { continue }
-            for (name, size) in objects {
-                if try !copy.copy(name) {
-                    missing += 1
-                    guard missing <= 10 else { continue }
-                    Progress.line("\(copy.source)/\(name) doesn't exist, although a document refers to it")
-                } else if let found = copy.size(of: name), found != size {
-                    damaged += 1
-                    guard damaged <= 10 else { continue }
-                    Progress.line("\(copy.source)/\(name) is damaged: it has \(found) bytes, not \(size)")
-                }
+            guard let end = objects.last else {
+                try handle.synchronize()
+                return (missing, damaged)
             }
+            last = end.0
+            var lines = ""
+            for (name, size) in objects {
+                var loss: MediaInventory.Loss?
+                if let copy {
+                    if try !copy.copy(name) {
+                        missing += 1
+                        loss = .missing
+                        if missing <= 10 {
+                            Progress.line("\(copy.source)/\(name) doesn't exist, although a document refers to it")
+                        }
+                    } else if let found = copy.size(of: name), found != size {
+                        damaged += 1
+                        loss = .damaged
+                        if damaged <= 10 {
+                            Progress.line("\(copy.source)/\(name) is damaged: it has \(found) bytes, not \(size)")
+                        }
+                    }
+                }
+                lines += MediaInventory.line(name, size: size, lost: loss)
+            }
+            try handle.write(contentsOf: Data(lines.utf8))
         }
     }
 
     private static func writeKeys(_ variables: [(name: String, value: String)], to file: String) throws {
         let text = Data(variables.map { "\($0.name)=\($0.value)\n" }.joined().utf8)
-        guard FileManager.default.createFile(atPath: file, contents: text, attributes: [.posixPermissions: 0o600])
-        else {
-            throw ToolError("\(file) can't be written")
-        }
+        try DurableFile.write(text, to: file)
     }
 
     private static func report(_ manifest: BackupManifest, _ directory: String, _ media: MediaPlace) {

@@ -41,8 +41,10 @@ struct BackupManifest: Codable, Sendable {
     struct Media: Codable, Sendable {
         var objects: Int
         var bytes: Int
-        /// Whether the bytes are in `media/`. `media-objects.txt` lists the objects.
+        /// Whether the bytes are in `media/`. `media-objects.txt` lists the objects (``MediaInventory``).
         var areCopied: Bool
+        /// Whether that says their sizes; `nil` in backups of earlier versions.
+        var haveSizes: Bool?
         /// How many of the objects didn't exist as files; `nil` when they aren't copied, and in backups of earlier versions.
         var missing: Int?
         /// How many have another size than when they were stored; `nil` as above.
@@ -92,6 +94,6 @@ struct BackupManifest: Codable, Sendable {
     func write(to directory: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try encoder.encode(self).write(to: URL(fileURLWithPath: Self.file(in: directory)))
+        try DurableFile.write(try encoder.encode(self), to: Self.file(in: directory))
     }
 }

@@ -1,23 +1,29 @@
+import EventLoop
 import Foundation
 import Glibc
 import Texts
 
-/// Copies objects that are stored as files. A file is written once under a unique name and never changed, so an existing file is
-/// the same.
-struct MediaCopy {
+/// Copies objects that are stored as files. A file is written once under a unique name and never changed, so an existing file of the same
+/// size is the same; one of another size was damaged.
+struct MediaCopy: Sendable {
     let source: String
     let target: String
-    private let manager = FileManager.default
+    /// Objects that the source doesn't have as they were stored: they replace nothing.
+    private let lost: Set<ExactText>
+    /// The folders of the target in which names were made, and their parents.
+    private let changed = Locked<Set<ExactText>>([])
+    private var manager: FileManager { .default }
 
     /// - Throws: an error of the file system when the target can't be made.
-    init(from source: String, to target: String) throws {
+    init(from source: String, to target: String, lost: Set<ExactText> = []) throws {
+        self.lost = lost
         self.source = source
         self.target = target
         try manager.createDirectory(
             atPath: target, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Copies the files that are missing in the target, of all directories.
+    /// Copies the files that are missing or damaged in the target, of all directories.
     ///
     /// `FileManager.enumerator` must not be used for that: it takes directories for files when others are made beside them
     /// meanwhile, and leaves out what is in them.
@@ -27,16 +33,29 @@ struct MediaCopy {
     /// Copies a file of the source, if it has one of this name, in the place of the target's, which is there until then.
     func replace(_ name: String) throws { _ = try write(name) }
 
-    /// The size of an object of the target, in bytes; `nil` if it doesn't exist.
-    func size(of name: String) -> Int? {
-        (try? manager.attributesOfItem(atPath: "\(target)/\(name)"))?[.size] as? Int
+    /// Waits until the names of all files that were copied are on the disk, as the files are.
+    func sync() throws {
+        let folders = changed.withLock { changed in
+            defer { changed = [] }
+            return changed
+        }
+        for folder in folders.sorted() { try DurableFile.sync("\(target)/\(folder)") }
     }
 
-    /// Copies an object that is missing in the target.
+    /// The size of an object of the target, in bytes; `nil` if it doesn't exist.
+    func size(of name: String) -> Int? { size("\(target)/\(name)") }
+
+    private func size(_ path: String) -> Int? { (try? manager.attributesOfItem(atPath: path))?[.size] as? Int }
+
+    /// Copies an object that is missing or damaged in the target.
     /// - Returns: whether the target has it then.
     func copy(_ name: String) throws -> Bool {
-        if manager.fileExists(atPath: "\(target)/\(name)") { return true }
-        return try write(name)
+        if let present = size(of: name) {
+            guard let right = size("\(source)/\(name)"), right != present, !lost.contains(ExactText(name)) else {
+                return true
+            }
+        }
+        return try write(name) || size(of: name) != nil
     }
 
     /// - Returns: false if the source has no such file: it may have been removed meanwhile, since nothing refers to it any more.
@@ -52,10 +71,21 @@ struct MediaCopy {
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return false
         }
+        try DurableFile.sync(part)
         guard rename(part, to) == 0 else {
             throw ToolError("\(to) can't be written: \(String(cString: strerror(errno)))")
         }
+        remember(name)
         return true
+    }
+
+    private func remember(_ name: String) {
+        changed.withLock { changed in
+            var folder = name
+            repeat {
+                folder = DurableFile.folder(of: folder)
+            } while changed.insert(ExactText(folder)).inserted && !folder.isEmpty
+        }
     }
 
     /// - Parameter folder: ends with `/`, unless it is the source itself.

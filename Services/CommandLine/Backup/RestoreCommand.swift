@@ -17,6 +17,7 @@ enum RestoreCommand {
         options: [
             .init(
                 "media", value: "DIR", "where media are kept as files (default: PARTITA_MEDIA_DIRECTORY, or in --data)"),
+            .init("accept-lost-media", "restore although media of the backup are missing or damaged"),
             .init("replace", "also delete another system's data, which the database has"),
             LocalConfiguration.option,
         ]
@@ -31,7 +32,7 @@ enum RestoreCommand {
         }
         if let named, isGiven || !ownsPostgres {
             try await restore(
-                manifest, from: directory, media: MediaPlace(arguments), named, replaces: arguments.has("replace"))
+                manifest, from: directory, media: MediaPlace(arguments), named, arguments)
         } else {
             // A stopped system of `partita up`: its engines are started for the duration of the restore.
             let environment = CurrentEnvironment.variables
@@ -46,7 +47,7 @@ enum RestoreCommand {
                 do {
                     try await restore(
                         manifest, from: directory, media: MediaPlace(arguments),
-                        LocalConfiguration(engines: engines, arguments), replaces: arguments.has("replace"))
+                        LocalConfiguration(engines: engines, arguments), arguments)
                     await engines.stop()
                 } catch {
                     await engines.stop()
@@ -64,31 +65,35 @@ enum RestoreCommand {
 
     private static func restore(
         _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration,
-        replaces: Bool
+        _ arguments: Arguments
     ) async throws {
         try await Tool.run(configuration) { tool in
             try await RestoreLock.hold(on: tool.postgres) { lock in
                 try await restore(
-                    manifest, from: directory, media: media, configuration, replaces: replaces, tool, lock)
+                    manifest, from: directory, media: media, configuration, arguments, tool, lock)
             }
         }
     }
 
     private static func restore(
         _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration,
-        replaces: Bool, _ tool: Tool, _ lock: RestoreLock
+        _ arguments: Arguments, _ tool: Tool, _ lock: RestoreLock
     ) async throws {
         try await refuseWhileServicesRun(tool.postgres)
-        if !replaces { try await refuseAnotherSystem(manifest, tool.postgres) }
+        if !arguments.has("replace") { try await refuseAnotherSystem(manifest, tool.postgres) }
         try await NeededExtensions.require(manifest.extensions, on: tool.postgres)
         let topics = BrokerReset(tool)
         try await topics.check()
+        let lost = try MediaInventory.check(manifest, in: directory, acceptsLoss: arguments.has("accept-lost-media"))
         let copy =
             manifest.media.areCopied
-            ? try media.files.map { try MediaCopy(from: BackupManifest.media(in: directory), to: $0) } : nil
+            ? try media.files.map { try MediaCopy(from: BackupManifest.media(in: directory), to: $0, lost: lost) } : nil
         if let copy {
             // Without the mark, by which the services of the present database know their store: it may stay.
-            try await Progress.step("copying media") { try copy.copyAll(but: MediaStoreMark.key) }
+            try await Progress.step("copying media") {
+                try copy.copyAll(but: MediaStoreMark.key)
+                try copy.sync()
+            }
         }
         let former = try await formerEpoch(tool.postgres)
         let server = try await PostgresDump.server(tool.postgres)
@@ -99,6 +104,7 @@ enum RestoreCommand {
                 after: epilogue(former) + lock.check)
         }
         try copy?.replace(MediaStoreMark.key)
+        try copy?.sync()
         try await Progress.step("emptying topics") { try await topics.run() }
         let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
         Output.line("restored, epoch \(epoch)")

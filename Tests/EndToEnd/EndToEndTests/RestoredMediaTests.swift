@@ -32,6 +32,51 @@ extension EndToEnd {
             try await target.drop()
         }
 
+        @Test func `media that a backup has lost are named before anything changes, and damaged ones are replaced`()
+            async throws
+        {
+            let system = try await RunningSystem.shared(), source = "\(system.directory)/media/lost-media"
+            _ = try await system.query(
+                """
+                insert into partita.media_objects (app, digest, object, size, content_type, is_stored)
+                select 'lost-media', n::text, 'lost-media/' || n || '/object', 5, 'image/png', true from generate_series(1, 4) n
+                """)
+            for number in 1...3 { try write("whole", to: "\(source)/\(number)/object") }
+            let backup = "\(system.directory)/backups/lost-media"
+            let made = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["backup", backup, "--accept-lost-media"],
+                environment: SystemBackup.environment(system))
+            try FileManager.default.removeItem(atPath: source)
+            _ = try await system.query("delete from partita.media_objects where app = 'lost-media'")
+            #expect(made.status == .exited(0), "\(made.output)")
+            let inventory = try text("\(backup)/media-objects.txt")
+            #expect(inventory.contains("lost-media/1/object\t5\n"), "\(inventory)")
+            #expect(inventory.contains("lost-media/4/object\t5\tmissing\n"), "\(inventory)")
+
+            let target = try await RestoreTarget("lost_media", beside: system), media = target.media
+            let copies = "\(backup)/media/lost-media"
+            try FileManager.default.removeItem(atPath: "\(copies)/1")
+            try write("cut", to: "\(copies)/2/object")
+            try write("whole", to: "\(media)/lost-media/2/object")
+            try write("cut", to: "\(media)/lost-media/3/object")
+            let refused = try await target.tool(["restore", backup])
+            #expect(refused.status == .exited(1))
+            #expect(refused.output.contains("2 media of the backup are missing or damaged"), "\(refused.output)")
+            #expect(refused.output.contains("\(copies)/1/object doesn't exist"), "\(refused.output)")
+            #expect(try await target.query("select to_regnamespace('partita') is null") == "t")
+            #expect(try text("\(media)/lost-media/3/object") == "cut")
+
+            let restored = try await target.tool(["restore", backup, "--accept-lost-media"])
+            #expect(restored.status == .exited(0), "\(restored.output)")
+            // The whole one that is there stays, the damaged one is replaced.
+            #expect(try text("\(media)/lost-media/2/object") == "whole")
+            #expect(try text("\(media)/lost-media/3/object") == "whole")
+            try write("1 object", to: "\(backup)/media-objects.txt")
+            let cut = try await target.tool(["restore", backup])
+            #expect(cut.output.contains("media-objects.txt is damaged: it names 1 objects, not "), "\(cut.output)")
+            try await target.drop()
+        }
+
         @Test func `a backup of a system with an object store lists its objects, and misses none`() async throws {
             let system = try await RunningSystem.shared()
             _ = try await system.query(
