@@ -27,30 +27,46 @@ struct BrokerReset: Sendable {
         if let name = names.first { _ = try await hasTopic(name) }
     }
 
-    /// Deletes the topics and creates them again.
+    /// Deletes the topics and creates them again. What may pass, as a broker that is restarted, is tried again for two minutes.
     func run() async throws {
         if isEmbedded {
             Progress.line("  the embedded broker loses its topics when it ends: restart it")
         } else {
-            try await admin.deleteTopics(names)
-            for name in names { try await waitUntilGone(name) }
+            let deadline = ContinuousClock.now + .seconds(120)
+            try await retrying(until: deadline) { try await admin.deleteTopics(names) }
+            for name in names {
+                // A broker deletes topics in the background, and a topic can't be created while it is being deleted.
+                try await retrying(until: deadline) {
+                    guard try await hasTopic(name) else { return }
+                    throw KafkaError(.timedOut, "it still has the topic \(name)", isRetriable: true)
+                }
+            }
             try await TopicOwner.createAll(pool: pool, on: admin, replicationFactor: replication)
         }
         await admin.close()
     }
 
-    /// A broker deletes topics in the background, and a topic can't be created while it is being deleted.
-    private func waitUntilGone(_ name: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+    private func retrying(until deadline: ContinuousClock.Instant, _ body: () async throws -> Void) async throws {
         var backoff = RetryBackoff(.reconnecting)
-        while try await hasTopic(name) {
-            guard ContinuousClock.now < deadline else {
-                throw ToolError(
-                    "the database is restored, but the broker still has the topic \(name): delete the topics of the pool before the services start"
-                )
+        while true {
+            do {
+                return try await body()
+            } catch let error as KafkaError
+                where error.isRetriable && error.code != .unauthorized && ContinuousClock.now < deadline
+            {
+                try await Task.sleep(for: backoff.next())
             }
-            try await Task.sleep(for: backoff.next())
         }
+    }
+
+    /// What an operator has to do if this failed.
+    func remedy(_ error: any Error) -> String {
+        let right =
+            (error as? KafkaError)?.code == .unauthorized ? "; for that, the user of Kafka needs the right DELETE" : ""
+        return """
+            the topics partita.\(pool).* of the broker couldn't be emptied (\((error as? KafkaError)?.message ?? "\(error)")): delete them, \
+            or run the restore again\(right)
+            """
     }
 
     private func hasTopic(_ name: String) async throws -> Bool {

@@ -103,11 +103,14 @@ enum RestoreCommand {
                 before: try await preface(manifest, tool.postgres),
                 after: epilogue(former) + lock.check)
         }
-        try copy?.replace(MediaStoreMark.key)
-        try copy?.sync()
-        try await Progress.step("emptying topics") { try await topics.run() }
-        let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
-        Output.line("restored, epoch \(epoch)")
+        let epoch = try? await tool.postgres.query("select partita.current_epoch()").only.decode(0, as: Int.self)
+        let remaining = await finish(copy, topics)
+        guard remaining.isEmpty else {
+            throw ToolError(
+                "the database is restored\(epoch.map { ", epoch \($0)" } ?? ""), but before the services start: \(remaining.joined(separator: "; "))"
+            )
+        }
+        Output.line("restored\(epoch.map { ", epoch \($0)" } ?? "")")
         if manifest.media.areCopied, media.files == nil {
             Progress.line("MEDIA WERE NOT RESTORED: pass their directory with --media")
         } else if !manifest.media.areCopied, manifest.media.objects > 0 {
@@ -120,6 +123,26 @@ enum RestoreCommand {
                 ? "start the services with the keys in \(directory)/keys.env"
                 : "start the services with the \(BackupCommand.encryptionKeys) that was in use when the backup was made"
         )
+    }
+
+    /// Does what follows the restored database.
+    /// - Returns: what has failed, and what the user has to do instead.
+    private static func finish(_ copy: MediaCopy?, _ topics: BrokerReset) async -> [String] {
+        var remaining: [String] = []
+        do {
+            try copy?.replace(MediaStoreMark.key)
+            try copy?.sync()
+        } catch {
+            let mark = MediaStoreMark.key
+            let place = copy.map { "\($0.source)/\(mark) to \($0.target)/\(mark)" } ?? mark
+            remaining.append("copy \(place), by which the services know the store of the media (\(error))")
+        }
+        do {
+            try await Progress.step("emptying topics") { try await topics.run() }
+        } catch {
+            remaining.append(topics.remedy(error))
+        }
+        return remaining
     }
 
     /// A running service would continue with the state that it has in memory, and write it.

@@ -32,6 +32,25 @@ extension EndToEnd {
             try await target.drop()
         }
 
+        @Test func `what fails after the database is restored is said to, with what to do`() async throws {
+            let system = try await RunningSystem.shared()
+            let backup = try await RestoreTarget.backup("half-done", of: system)
+            try write("of the backup", to: "\(backup)/media/.partita-store")
+            let target = try await RestoreTarget("half_done", beside: system), media = target.media
+            // A file can't take the place of a folder.
+            try write("in the way", to: "\(media)/.partita-store/file")
+            let half = try await target.tool(["restore", backup])
+            #expect(half.status == .exited(1))
+            let epoch = try await target.query("select max(epoch) from partita.epochs where reason = 'restored'")
+            #expect(half.output.contains("the database is restored, epoch \(epoch), but"), "\(half.output)")
+            #expect(half.output.contains("copy \(backup)/media/.partita-store to \(media)/"), "\(half.output)")
+            try FileManager.default.removeItem(atPath: "\(media)/.partita-store")
+            let restored = try await target.tool(["restore", backup])
+            #expect(restored.status == .exited(0), "\(restored.output)")
+            #expect(try text("\(media)/.partita-store") == "of the backup")
+            try await target.drop()
+        }
+
         @Test func `media that a backup has lost are named before anything changes, and damaged ones are replaced`()
             async throws
         {
