@@ -24,11 +24,8 @@ enum EncryptionKey {
         if configuration.values["auth.keySecret"] == nil { try await requireNothingEncrypted(places, configuration) }
         var random = SystemRandomNumberGenerator()
         let key = (0..<4).map { _ in Hex.text(random.next()) }.joined()
-        let file = open(places.keyFile, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else { throw ToolError("can't create \(places.keyFile): \(String(cString: strerror(errno)))") }
-        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-        try handle.write(contentsOf: Data((key + "\n").utf8))
-        try handle.synchronize()
+        // No one else creates it meanwhile: whoever starts the system holds its lock.
+        try DurableFile.write(Data((key + "\n").utf8), to: places.keyFile)
         return key
     }
 

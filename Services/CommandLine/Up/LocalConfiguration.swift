@@ -94,8 +94,7 @@ struct LocalConfiguration: Sendable {
 
     func write(to file: String) throws {
         let lines = values.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
-        try ("# Written by `partita up`.\n" + lines).write(toFile: file, atomically: true, encoding: .utf8)
-        chmod(file, 0o600)
+        try DurableFile.write(Data(("# Written by `partita up`.\n" + lines).utf8), to: file)
     }
 
     /// The services' configuration as environment variables.

@@ -55,6 +55,16 @@ import Testing
         }
     }
 
+    @Test func `only its owner may read the files of a system that have keys`() async throws {
+        let system = try await RunningSystem.shared()
+        for name in ["partita.conf", "encryption.key"] {
+            let file = "\(system.directory)/\(name)"
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(name)")
+            #expect(!FileManager.default.fileExists(atPath: file + ".new"), "\(name)")
+        }
+    }
+
     @Test func `a word that several commands begin with has a page`() async throws {
         let page = try await CapturedRun.run(CurrentEnvironment.sibling("partita"), ["app", "--help"])
         #expect(page.status.isSuccess && page.output.contains("app deploy") && !page.output.contains("index list"))
