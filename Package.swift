@@ -11,8 +11,8 @@ let settings: [SwiftSetting] = [
 /// Modules whose internals a test looks at (`@testable`). They are built so in release too, by whoever builds them, so that tests
 /// run what ships. What `PartitaClient` depends on can't be among them: no app may depend on a target with flags of this kind.
 let testable: Set<String> = [
-    "AccessTokens", "AppDefinition", "Auth", "ChangeStream", "ChildProcesses", "EventStream", "Kafka", "LocalEngines",
-    "MediaOffload",
+    "AccessTokens", "AppDefinition", "Auth", "ChangeStream", "ChildProcesses", "EventStream", "Functions", "Kafka",
+    "LocalEngines", "MediaOffload",
     "Permissions", "SyncGateway", "TriggerWorkers",
 ]
 

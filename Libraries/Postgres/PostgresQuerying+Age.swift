@@ -4,15 +4,21 @@ extension PostgresQuerying {
     /// - Parameters:
     ///   - time: The column, or the expression, by which an index finds the oldest.
     ///   - condition: Which rows are deleted, with the placeholders of `parameters`.
+    /// - Returns: How many were deleted.
+    @discardableResult
     public func deleteOldest(
         from table: String, by time: String, where condition: String, _ parameters: [PostgresValue]
-    ) async throws {
+    ) async throws -> Int {
         let batch = 5000
-        while try await execute(
-            """
-            delete from \(table) where ctid = any(array(
-                select ctid from \(table) where \(condition) order by \(time) limit \(batch)))
-            """, parameters) == batch
-        {}
+        var (deleted, last) = (0, batch)
+        while last == batch {
+            last = try await execute(
+                """
+                delete from \(table) where ctid = any(array(
+                    select ctid from \(table) where \(condition) order by \(time) limit \(batch)))
+                """, parameters)
+            deleted += last
+        }
+        return deleted
     }
 }

@@ -6,8 +6,8 @@ import Metrics
 public import Postgres
 
 /// Stores what functions write to their console in Postgres, for `partita logs`. It writes batches, without delaying the runs; when
-/// it can't keep up, lines are dropped and counted. The table is that of trigger-workers: until these have started for the first time,
-/// nothing is kept.
+/// it can't keep up, lines of the apps that write the most are dropped and counted. The table is that of trigger-workers: until these
+/// have started for the first time, nothing is kept.
 public final class FunctionLogs: Service {
     public struct Line: Sendable {
         var app: String
@@ -41,12 +41,11 @@ public final class FunctionLogs: Service {
 
     private let client: PostgresClient
     private let report: FailureReport
-    private let waiting = Locked<[Line]>([])
+    private let waiting = Locked(WaitingLines(capacity: 10_000))
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
     private static let longestMessage = 8192
-    private static let capacity = 10_000
     private static let batch = 500
 
     public init(client: PostgresClient, logger: Logger) {
@@ -68,11 +67,7 @@ public final class FunctionLogs: Service {
     public func add(_ line: Line) {
         var line = line
         line.message = String(line.message.prefix(Self.longestMessage)).replacing("\0", with: "\u{FFFD}")
-        let isKept = waiting.withLock { [line] lines in
-            guard lines.count < Self.capacity else { return false }
-            lines.append(line)
-            return true
-        }
+        let isKept = waiting.withLock { [line] in $0.add(line) }
         if isKept { wake.yield() } else { Self.dropped.increment() }
     }
 
@@ -88,10 +83,8 @@ public final class FunctionLogs: Service {
     }
 
     private func takeBatch() -> [Line]? {
-        waiting.withLock { lines in
-            defer { lines.removeFirst(min(lines.count, Self.batch)) }
-            return lines.isEmpty ? nil : Array(lines.prefix(Self.batch))
-        }
+        let batch = waiting.withLock { $0.take(Self.batch) }
+        return batch.isEmpty ? nil : batch
     }
 
     /// Each line gets a different time, so that they stay in order: two lines may be written in the same microsecond.

@@ -44,13 +44,7 @@ struct TriggerRetention: Service {
     }
 
     private func forgetLogsBeyondLimit() async throws {
-        try await client.execute(
-            """
-            delete from partita.function_logs l
-            using (select distinct app from partita.function_logs) a, lateral (
-                select at from partita.function_logs m where m.app = a.app order by at desc offset $1 limit 1) beyond
-            where l.app = a.app and l.at <= beyond.at
-            """, [.int(Int64(linesOfApp))])
+        try await AppShares(client: client, table: "partita.function_logs", order: "at").deleteBeyond(linesOfApp)
     }
 
     /// The changes that they name are gone.
