@@ -5,6 +5,9 @@ enum TriggerMetrics {
     static let runs = MetricFamily<Counter>(
         label: "trigger_worker_runs_total", help: "Runs of triggers' functions, by outcome.", dimensions: ["outcome"])
     static let deadLetters = Counter(label: "trigger_worker_dead_letters_total", help: "Dead-lettered events.")
+    static let droppedDeadLetters = Counter(
+        label: "trigger_worker_dropped_dead_letters_total",
+        help: "Dead letters that nobody replayed or discarded, and that were dropped since their app had too many.")
     static let throttledCalls = Counter(
         label: "trigger_worker_throttled_calls_total", help: "Calls of endpoints and webhooks beyond a limit a minute.")
     static let watches = Gauge(label: "trigger_worker_watches", help: "Streams of changes (watch) that are open.")

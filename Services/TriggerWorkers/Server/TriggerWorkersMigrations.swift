@@ -14,5 +14,6 @@ enum TriggerWorkersMigrations {
             (7, "replays", PackageResources._007_replays_sql),
             (8, "turns", PackageResources._008_turns_sql),
             (9, "ages", PackageResources._009_ages_sql),
+            (10, "waiting-failures", PackageResources._010_waiting_failures_sql),
         ])
 }

@@ -25,8 +25,8 @@ public enum TriggerWorkersServer {
         defaultPort: 8083,
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
             + EngineSettings.egressKeys + EndpointLimits.keys + TriggerLoops.keys + WatchLimits.keys + [
-                hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
-                EngineSettings.publicURL.description,
+                hosts.description, TriggerRetention.deadLetters.description, EngineSettings.ruleHosts.description,
+                EngineSettings.presenceTTL.description, EngineSettings.publicURL.description,
             ])
 
     /// Creates the service.
@@ -59,6 +59,8 @@ public enum TriggerWorkersServer {
             client: engines.postgres, registry: engines.registry, loop: context.loops.next(),
             operator: engines.instance,
             publish: { [events = engines.events] send in try await send(events) })
+        let retention = TriggerRetention(
+            client: engines.postgres, logger: logger, lettersOfApp: context.configuration[TriggerRetention.deadLetters])
         let shutOut = ShutOutTable(engines.postgres)
         let flips = PresenceFlips(
             apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: shutOut)
@@ -119,8 +121,8 @@ public enum TriggerWorkersServer {
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all], servesUsers: true) {
                 [
-                    functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
-                    consumers, PresenceWatcher(leases: leases, events: engines.events, logger: logger),
+                    functions, ruleFunctions, logs, retention, consumers,
+                    PresenceWatcher(leases: leases, events: engines.events, logger: logger),
                     PresenceRepair(
                         leases: leases, ttl: ttl, client: engines.postgres, events: engines.events, logger: logger),
                     ExpirySweeper(store: engines.store, logger: logger),

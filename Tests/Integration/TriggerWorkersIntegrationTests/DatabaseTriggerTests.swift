@@ -208,7 +208,7 @@ import Testing
             insert into partita.trigger_missed_events (app, trigger, event_id, time, missed_at)
             select $1, 't', age::text, 0, now() - age from unnest('{30 days, 32 days}'::interval[]) age
             """, [.text(app)])
-        try await TriggerRetention(client: fixture.postgres, logger: Logger(label: "test")).sweep()
+        try await makeRetention(fixture).sweep()
         let logs = try await fixture.postgres.query(
             "select message from partita.function_logs where app = $1", [.text(app)])
         #expect(try logs.decode(String.self) == ["1 day"])
@@ -233,7 +233,7 @@ import Testing
                 select now() - make_interval(secs => i), $1, 'f', 'info', i::text from generate_series(1, $2::int) i
                 """, [.text(name), .int(Int64(count))])
         }
-        var retention = TriggerRetention(client: fixture.postgres, logger: Logger(label: "test"))
+        var retention = makeRetention(fixture)
         retention.linesOfApp = 5000  // more than other tests write
         try await retention.sweep()
         for (name, left) in [(app, 5000), (other, 2)] {
@@ -241,6 +241,49 @@ import Testing
                 "select message from partita.function_logs where app = $1 order by at desc", [.text(name)])
             #expect(try lines.decode(String.self) == (1...left).map { "\($0)" })
         }
+    }
+
+    private func makeRetention(_ fixture: TriggersFixture, lettersOfApp: Int = 100_000) -> TriggerRetention {
+        TriggerRetention(client: fixture.postgres, logger: Logger(label: "test"), lettersOfApp: lettersOfApp)
+    }
+
+    @Test func `the latest dead letters of an app are kept, up to the limit`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = "letters-\(UUID().uuidString)", other = app + "-other"
+        for (name, count) in [(app, 5003), (other, 2)] {
+            try await fixture.postgres.execute(
+                """
+                insert into partita.trigger_failures (app, trigger, event_id, event, code, message, attempts)
+                select $1, 't', i::text, '{}', 'c', 'm', 1 from generate_series(1, $2::int) i
+                """, [.text(name), .int(Int64(count))])
+        }
+        // Isn't counted, since nobody waits for it any more.
+        try await fixture.postgres.execute(
+            """
+            insert into partita.trigger_failures (app, trigger, event_id, event, code, message, attempts, replayed_at)
+            values ($1, 't', 'replayed', '{}', 'c', 'm', 1, now())
+            """, [.text(app)])
+        // A run that is over; its dead letter is one of those that go.
+        try await fixture.postgres.execute(
+            "insert into partita.handled_event_ids (consumer, event_id) values ('trigger-workers', $1 || '/t/1')",
+            [.text(app)])
+        try await fixture.postgres.execute(
+            """
+            insert into partita.trigger_journal (app, trigger, event, ordinal, digest, result)
+            values ($1, 't', '1', 1, 'd', 'r')
+            """, [.text(app)])
+        let dropped = TriggerMetrics.droppedDeadLetters.value
+        try await makeRetention(fixture, lettersOfApp: 5000).sweep()
+        #expect(TriggerMetrics.droppedDeadLetters.value == dropped + 3)
+        let latest: [String] = (4...5003).map { "\($0)" }
+        for (name, left) in [(app, latest + ["replayed"]), (other, ["1", "2"])] {
+            let rows = try await fixture.postgres.query(
+                "select event_id from partita.trigger_failures where app = $1 order by id", [.text(name)])
+            #expect(try rows.decode(String.self) == left)
+        }
+        let journal = try await fixture.postgres.query(
+            "select from partita.trigger_journal where app = $1", [.text(app)])
+        #expect(journal.isEmpty)
     }
 
     @Test func `a function whose write the database can't take now waits, without a dead letter`()

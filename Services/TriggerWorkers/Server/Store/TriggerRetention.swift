@@ -2,15 +2,22 @@ import EventStream
 import Lifecycle
 import Logging
 import Postgres
+import ServiceBootstrap
 
 /// Deletes every hour what the trigger workers' tables no longer need, so that they don't grow for ever. Several workers may do
 /// this at once.
 struct TriggerRetention: Service {
+    static let deadLetters = ConfigurationKey<Int>.int(
+        "triggers.dead-letters", default: 100_000, range: 1...100_000_000,
+        "Dead letters of an app that wait to be replayed or discarded, at most; the oldest ones beyond it are dropped.")
+
     let client: PostgresClient
     let logger: Logger
     /// How many log lines of functions are kept for each app, the latest ones. They are bounded because users can cause them, by
     /// calling functions that fail.
     var linesOfApp = 100_000
+    /// How many dead letters of each app wait for an operator, the latest ones.
+    let lettersOfApp: Int
 
     private static let interval = Duration.seconds(3600)
     /// How long log lines of functions are kept.
@@ -22,7 +29,8 @@ struct TriggerRetention: Service {
         [
             ("function-log-age", forgetOldLogs), ("function-log-count", forgetLogsBeyondLimit),
             ("missed-events", forgetMissed), ("replayed-failures", forgetReplayed),
-            ("trigger-journals", forgetJournals), ("handled-triggers", forgetHandled),
+            ("waiting-failures", forgetFailuresBeyondLimit), ("trigger-journals", forgetJournals),
+            ("handled-triggers", forgetHandled),
         ]
     }
 
@@ -52,9 +60,21 @@ struct TriggerRetention: Service {
         try await forget("trigger_missed_events", by: "missed_at", after: Self.events)
     }
 
-    /// Dead letters that nobody sees any more. Those that wait for an operator stay.
+    /// Dead letters that nobody sees any more.
     private func forgetReplayed() async throws {
         try await forget("trigger_failures", by: "replayed_at", after: Self.events)
+    }
+
+    /// Of those that wait for an operator, which nobody may ever look at, the latest stay. What their runs had recorded goes with the journals.
+    private func forgetFailuresBeyondLimit() async throws {
+        let shares = AppShares(
+            client: client, table: "partita.trigger_failures", order: "id", condition: "replayed_at is null")
+        for (app, count) in try await shares.deleteBeyond(lettersOfApp) {
+            TriggerMetrics.droppedDeadLetters.increment(by: count)
+            logger.error(
+                "an app has too many dead letters: the oldest were dropped",
+                metadata: ["app.id": "\(app)", "count": "\(count)"])
+        }
     }
 
     /// Those of runs that have ended and that nobody can replay, such as one whose dead letter was replayed and is handled.
