@@ -392,7 +392,8 @@ let testTargets: [Target] = [
         "Integration", "AuthIntegrationTests",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "Archives", "Auth", "Ccjose", "DocumentModel",
-            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "HTTPServer", "Kafka", "Logging", "Metrics",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "HTTPServer", "Kafka",
+            "Logging", "Metrics",
             "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
     tests(

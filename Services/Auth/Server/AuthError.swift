@@ -18,16 +18,21 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
         case authProviderNotFound = "AuthProviderNotFound"
         case badRequest = "BadRequest"
         case domainNotAllowed = "DomainNotAllowed"
+        case executionTimeLimitExceeded = "ExecutionTimeLimitExceeded"
         case functionExecutionError = "FunctionExecutionError"
+        case functionNotFound = "FunctionNotFound"
+        case functionSyntaxError = "FunctionSyntaxError"
         case invalidParameter = "InvalidParameter"
         case invalidPassword = "InvalidPassword"
         case invalidSession = "InvalidSession"
+        case memoryLimitExceeded = "MemoryLimitExceeded"
         case missingAuthReq = "MissingAuthReq"
         case missingParameter = "MissingParameter"
         case requestEntityTooLarge = "RequestEntityTooLarge"
         case secretNotFound = "SecretNotFound"
         case sessionNotFound = "SessionNotFound"
         case serviceUnavailable = "ServiceUnavailable"
+        case sizeLimitExceeded = "SizeLimitExceeded"
         case tooManyRequests = "TooManyRequests"
         case userAlreadyConfirmed = "UserAlreadyConfirmed"
         case userDisabled = "UserDisabled"
@@ -48,8 +53,9 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
             case .requestEntityTooLarge: 413
             case .tooManyRequests: 429
             case .serviceUnavailable: 503
-            case .badRequest, .functionExecutionError, .invalidParameter, .missingParameter, .userAlreadyConfirmed,
-                .userpassTokenInvalid:
+            case .badRequest, .executionTimeLimitExceeded, .functionExecutionError, .functionNotFound,
+                .functionSyntaxError, .invalidParameter, .memoryLimitExceeded, .missingParameter, .sizeLimitExceeded,
+                .userAlreadyConfirmed, .userpassTokenInvalid:
                 400
             }
         }

@@ -5,6 +5,7 @@ import EventLoop
 import EventStream
 import EventTopics
 import Foundation
+import FunctionProtocol
 import Kafka
 import Metrics
 import Postgres
@@ -234,17 +235,20 @@ enum TestFunctions {
         case "waitOnce": return ["status": calls.withLock { $0.count { $0.app == app.id } } > 1 ? "fail" : "pending"]
         case "authenticate":
             if let id = arguments.first?["document"] { return id }
-            guard let name = arguments.first?["name"]?.stringValue else { throw FunctionFailure() }
+            guard let name = arguments.first?["name"]?.stringValue else { throw thrown }
+            if name == "endless" { throw endless }
             return ["id": .string("custom-" + name), "name": .string(name)]
         case "lose": throw AuthError(.serviceUnavailable, "the function lose can't run now; try again later")
-        default: throw FunctionFailure()
+        case "overrun": throw endless
+        default: throw thrown
         }
     }
+
+    private static let thrown = FunctionFailure(code: .functionExecutionError, message: "it threw")
+    private static let endless = FunctionFailure(code: .executionTimeLimitExceeded, message: "it took too long")
 
     /// The first argument of the last call for an app.
     static func lastArgument(app: String) -> Value? {
         calls.withLock { $0.last { $0.app == app }?.arguments.first }
     }
-
-    struct FunctionFailure: Error {}
 }

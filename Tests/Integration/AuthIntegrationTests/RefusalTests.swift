@@ -51,6 +51,7 @@ import Testing
         ("POST", "oauth2-google/login", "{}", 404, "AuthProviderNotFound"),
         ("POST", "api-key/login", #"{"key": "no such key"}"#, 401, "AuthError"),
         ("POST", "custom-function/login", #"{"unknown": 1}"#, 401, "AuthError"),
+        ("POST", "custom-function/login", #"{"name": "endless"}"#, 400, "ExecutionTimeLimitExceeded"),
     ])
     func `a wrong call is refused with its code`(
         method: String, path: String, body: String, status: Int, code: String

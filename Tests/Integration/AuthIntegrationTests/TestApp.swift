@@ -16,7 +16,7 @@ struct TestApp {
 
     var files: AppFiles {
         let list = origins.map { "\"\($0)\"" }.joined(separator: ", ")
-        let names = ["succeed", "wait", "waitOnce", "lose", "refuse", "break", "authenticate"]
+        let names = ["succeed", "wait", "waitOnce", "lose", "refuse", "break", "overrun", "authenticate"]
         var files: AppFiles = [
             "realm_config.json": """
             {"config_version": 20210101, "app_id": "\(id)", "name": "Test", "location": "DE-FF",

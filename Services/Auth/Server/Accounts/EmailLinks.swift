@@ -59,8 +59,8 @@ struct EmailLinks: Sendable {
     /// What a confirmation or reset function decided.
     enum FunctionStatus {
         case success, pending
-        /// With what to add to a message: empty, or a colon and the reason.
-        case fail(String)
+        /// With the error if the function failed, and `nil` if it has decided.
+        case fail(AuthError?)
     }
 
     /// Calls a confirmation or reset function. What isn't a clear yes is a no.
@@ -70,14 +70,14 @@ struct EmailLinks: Sendable {
             switch try await functions.call(app, function, arguments)["status"]?.stringValue {
             case "success": return .success
             case "pending": return .pending
-            default: return .fail("")
+            default: return .fail(nil)
             }
         } catch {
             logger.warning(
                 "a function of auth failed",
                 metadata: ["app": "\(app.id)", "function.name": "\(function)", "error": "\(error)"])
             if let unavailable = error as? AuthError { throw unavailable }
-            return .fail(": the function \(function) failed")
+            return .fail(AuthError(failed: function, error))
         }
     }
 }

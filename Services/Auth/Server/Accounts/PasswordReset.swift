@@ -100,7 +100,7 @@ struct PasswordReset: Sendable {
             try await accounts.transaction { tables in try await set(hash, email: email, app: app, in: tables) }
             try await throttle.forgive(.signIn, app: app.id, subject: email)
         case .pending: return
-        case .fail(let message): throw AuthError(.badRequest, "failed to reset password\(message)")
+        case .fail(let failure): throw failure ?? AuthError(.badRequest, "failed to reset password")
         }
     }
 

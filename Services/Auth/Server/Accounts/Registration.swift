@@ -152,9 +152,9 @@ struct Registration: Sendable {
         case .success:
             try await accounts.transaction { tables in try await activate(user.id, app: app, in: tables) }
         case .pending: return
-        case .fail(let message):
+        case .fail(let failure):
             try await failed()
-            throw AuthError(.badRequest, "failed to confirm user\(message)")
+            throw failure ?? AuthError(.badRequest, "failed to confirm user")
         }
     }
 

@@ -2,6 +2,7 @@ import AccessTokens
 import AppDefinition
 import AppRegistry
 import DocumentModel
+import FunctionProtocol
 
 /// Signing in as whom the app's own code or the developer's own issuer of tokens says.
 extension SignIn {
@@ -22,7 +23,11 @@ extension SignIn {
             answer = try await functions.call(app, function, [.document(payload)])
         } catch let unavailable as AuthError {
             throw unavailable
+        } catch let failure as FunctionFailure where failure.code != .functionExecutionError {
+            logger.warning("an auth function failed", metadata: ["app": "\(app.id)", "error": "\(failure)"])
+            throw AuthError(failed: function, failure)
         } catch {
+            // It says no by throwing.
             logger.info("an auth function refused", metadata: ["app": "\(app.id)", "error": "\(error)"])
             throw AuthError(.authError, "the function \(function) refused or failed")
         }
