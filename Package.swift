@@ -327,8 +327,8 @@ let testTargets: [Target] = [
     tests(
         "Unit", "MediaOffloadTests",
         [
-            "AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload",
-            "ServiceEngines",
+            "AWSSigning", "AppDefinition", "ChildProcesses", "DocumentModel", "EventLoop", "EventTopics",
+            "MediaOffload", "ServiceEngines",
         ]),
 
     tests("Unit", "ChangeStreamTests", ["ChangeStream", "DocumentModel", "EventStream", "EventTopics", "Kafka"]),

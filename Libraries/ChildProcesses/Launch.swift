@@ -30,6 +30,7 @@ struct Launch: Sendable {
                                     changes_account: account == nil ? 0 : 1, user: account?.user ?? 0,
                                     group: account?.group ?? 0,
                                     forbids_new_privileges: restrictions.forbidsNewPrivileges ? 1 : 0,
+                                    ends_first: restrictions.endsFirst ? 1 : 0,
                                     limits: limits.baseAddress, limit_count: Int32(limits.count))
                                 return cspawn(&request, &pid)
                             }

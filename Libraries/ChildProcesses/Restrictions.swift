@@ -32,11 +32,16 @@ extension ChildProcess {
 
         /// Whether executing a program can't grant it more privileges: set-user-id bits and file capabilities are ignored.
         public var forbidsNewPrivileges: Bool
+        /// Whether the kernel ends it before its parent, and before all others, when memory runs out.
+        public var endsFirst: Bool
         /// The limits of resources. A limit can't exceed the parent's.
         public var limits: [Resource: UInt64]
 
-        public init(forbidsNewPrivileges: Bool = false, limits: [Resource: UInt64] = [:]) {
+        public init(
+            forbidsNewPrivileges: Bool = false, endsFirst: Bool = false, limits: [Resource: UInt64] = [:]
+        ) {
             self.forbidsNewPrivileges = forbidsNewPrivileges
+            self.endsFirst = endsFirst
             self.limits = limits
         }
     }

@@ -53,6 +53,17 @@ static int change_account(const struct cspawn_request *request) {
   return (int)syscall(SYS_setresuid, request->user, request->user, request->user);
 }
 
+/// Before the change of the account, after which these files belong to root. A child of vfork has a priority of its own.
+static void end_first(const struct cspawn_request *request) {
+  if (!request->ends_first) return;
+  int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (write(file, "1000", 4) < 0) {
+    // Then it ends in the order of all others.
+  }
+  close(file);
+}
+
 /// Of the child alone: between vfork and exec limits are already its own.
 static int limit(const struct cspawn_request *request) {
   for (int i = 0; i < request->limit_count; i++) {
@@ -79,6 +90,7 @@ static void become(const struct cspawn_request *request, pid_t parent) {
   for (int number = 1; number < NSIG; number++) sigaction(number, &action, 0);  // some may not be changed
   if (setpgid(0, 0) < 0 || place_descriptors(request) < 0) return;
   if (request->directory && chdir(request->directory) < 0) return;
+  end_first(request);
   if (limit(request) < 0 || change_account(request) < 0 || follow(request, parent) < 0) return;
   sigset_t none;
   sigemptyset(&none);

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Glibc
 import Testing
 
@@ -65,6 +66,22 @@ struct ChildProcessTests {
         var result: Result<pid_t, any Error>?
 
         init(_ launch: Launch) { self.launch = launch }
+    }
+
+    @Test func `a child that ends first when memory runs out has the kernel know, and its parent stays`() async throws {
+        let own = try String(contentsOfFile: "/proc/self/oom_score_adj", encoding: .utf8)
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let child = try ChildProcess.spawn(
+            "cat", ["/proc/self/oom_score_adj"], output: .descriptor(ends[1]),
+            restrictions: .init(forbidsNewPrivileges: true, endsFirst: true))
+        close(ends[1])
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = read(ends[0], &bytes, bytes.count)
+        #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "1000\n")
+        #expect(await child.wait().isSuccess)
+        #expect(try String(contentsOfFile: "/proc/self/oom_score_adj", encoding: .utf8) == own)
     }
 
     @Test func `the child sees only its own environment and descriptors`() async throws {

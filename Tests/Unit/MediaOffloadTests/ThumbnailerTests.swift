@@ -1,4 +1,5 @@
 import ChildProcesses
+import EventLoop
 import Foundation
 import Testing
 
@@ -7,13 +8,30 @@ import Testing
 struct ThumbnailerTests {
     @Test func `a picture gets a small JPEG`() async throws {
         let picture = try await Self.picture(width: 1600, height: 900)
-        let thumbnail = try #require(try await Thumbnailer(size: 180).thumbnail(of: picture))
+        let thumbnail = try #require(try await Thumbnailer().thumbnail(of: picture, size: 180, for: "app"))
         #expect(thumbnail.starts(with: [0xff, 0xd8, 0xff]))
         #expect(thumbnail.count < 20_000)
     }
 
     @Test func `bytes that are no picture give none`() async throws {
-        #expect(try await Thumbnailer().thumbnail(of: Array("GIF89a but not really".utf8)) == nil)
+        let picture = Array("GIF89a but not really".utf8)
+        #expect(try await Thumbnailer().thumbnail(of: picture, size: 180, for: "app") == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `two pictures are made at a time, those of an app one after the other`() async throws {
+        let picture = try await Self.picture(width: 160, height: 90)
+        let thumbnailer = Thumbnailer()
+        let turns = thumbnailer.turns
+        #expect(turns.enterAtOnce("busy"))
+        #expect(!turns.enterAtOnce("busy"))
+        #expect(turns.enterAtOnce("other"))
+        let third = Task { try await thumbnailer.thumbnail(of: picture, size: 20, for: "third") }
+        while turns.waiting(of: "third") == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        turns.leave("busy")
+        #expect(try await third.value != nil)
+        #expect(turns.taken == 1)
+        turns.leave("other")
     }
 
     /// A PNG that libvips itself made.

@@ -34,6 +34,8 @@ struct cspawn_request {
   gid_t group;
   /// Whether no program that it executes may give it rights that it doesn't have, as set-user-id ones do.
   int forbids_new_privileges;
+  /// Whether the kernel ends it before other processes when memory runs out. It has no effect where the kernel doesn't let a process say so.
+  int ends_first;
   const struct cspawn_limit *limits;
   int limit_count;
 };

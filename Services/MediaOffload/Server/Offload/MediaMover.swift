@@ -20,6 +20,7 @@ struct MediaMover: Sendable {
     /// The service's URL in links.
     let publicURL: String
     let logger: Logger
+    let thumbnailer = Thumbnailer()
 
     /// The number of attempts for a document that concurrent writers keep changing.
     private static let attempts = 5
@@ -85,7 +86,7 @@ struct MediaMover: Sendable {
             if try await mayReplace(present, at: job.place) {
                 // One that is written meanwhile isn't overwritten.
                 filter[path] = present
-                thumbnail = try await self.thumbnail(of: binary, for: field)
+                thumbnail = try await self.thumbnail(of: binary, for: field, of: job.app)
                 if let thumbnail { set[path] = .binary(Binary(thumbnail)) } else { unset[path] = "" }
             }
         }
@@ -113,8 +114,8 @@ struct MediaMover: Sendable {
     }
 
     /// `nil` when none can be made.
-    private func thumbnail(of binary: Binary, for field: MediaField) async throws -> [UInt8]? {
-        let thumbnail = try await Thumbnailer(size: field.thumbnailPixels).thumbnail(of: binary.bytes)
+    private func thumbnail(of binary: Binary, for field: MediaField, of app: String) async throws -> [UInt8]? {
+        let thumbnail = try await thumbnailer.thumbnail(of: binary.bytes, size: field.thumbnailPixels, for: app)
         if thumbnail == nil {
             MediaOffloadMetrics.failedThumbnails.increment()
             logger.info("no thumbnail can be made of a picture", metadata: ["media.field": "\(field.field)"])

@@ -1,27 +1,37 @@
 import ChildProcesses
+import DocumentModel
+import EventLoop
 import Foundation
 
-/// Makes small pictures of large ones with `vipsthumbnail`, in a child process with limits: a hostile picture can crash only the
-/// child.
+/// Makes small pictures of large ones with `vipsthumbnail`, in child processes with limits: a hostile picture can crash only its
+/// child. Two run at a time, of different apps, so that their memory has a bound and one app's pictures hold up no other's.
 struct Thumbnailer: Sendable {
-    /// The longer side of a thumbnail, in pixels.
-    let size: Int
+    /// Whose pictures may have a child now.
+    let turns = FairGate<ExactText>(places: 2, waiting: 0)
     /// How long a picture may take.
     let timeout: Duration
 
-    init(size: Int = 180, timeout: Duration = .seconds(10)) {
-        self.size = size
-        self.timeout = timeout
-    }
+    init(timeout: Duration = .seconds(10)) { self.timeout = timeout }
 
-    /// 10 seconds of CPU time, 1 GiB of memory, 64 MiB of output.
+    /// 10 seconds of CPU time, 1 GiB of memory, 64 MiB of output. When memory runs out, the picture is lost, and not the service.
     private static let restrictions = ChildProcess.Restrictions(
-        forbidsNewPrivileges: true,
+        forbidsNewPrivileges: true, endsFirst: true,
         limits: [.cpuTime: 10, .addressSpace: 1 << 30, .fileSize: 64 << 20, .coreSize: 0, .descriptors: 256])
 
     /// A JPEG thumbnail, without the original's metadata, which may contain the place where a photo was taken; `nil` when the bytes
     /// aren't a picture that can be read within the limits.
-    func thumbnail(of picture: [UInt8]) async throws -> [UInt8]? {
+    /// - Parameters:
+    ///   - size: its longer side, in pixels.
+    ///   - app: the app that the picture belongs to.
+    func thumbnail(of picture: [UInt8], size: Int, for app: String) async throws -> [UInt8]? {
+        let owner = ExactText(app)
+        // The jobs that may wait are limited already.
+        try await turns.enter(owner, isCounted: false)
+        defer { turns.leave(owner) }
+        return try await makeThumbnail(of: picture, size: size)
+    }
+
+    private func makeThumbnail(of picture: [UInt8], size: Int) async throws -> [UInt8]? {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("thumbnail-\(UUID().uuidString)")
             .path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
