@@ -15,5 +15,6 @@ extension AccountStore {
             (8, "redirect-links", PackageResources._008_redirect_links_sql),
             (9, "session-ends", PackageResources._009_session_ends_sql),
             (10, "live-sessions", PackageResources._010_live_sessions_sql),
+            (11, "idle-accounts", PackageResources._011_idle_accounts_sql),
         ])
 }

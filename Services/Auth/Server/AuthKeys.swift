@@ -41,6 +41,10 @@ public enum AuthKeys {
     static let mailTokenLifetime = ConfigurationKey<Duration>.duration(
         "auth.mailTokenLifetime", default: .seconds(1800), range: .seconds(60)...(.seconds(7 * 86_400)),
         "How long a link in a mail works.")
+    static let idleAccounts = ConfigurationKey<Duration>.duration(
+        "auth.idleAccounts", default: .seconds(90 * 86_400), range: .zero...(.seconds(3660 * 86_400)),
+        "After which time an anonymous account that isn't used, and a registration that isn't confirmed, is deleted; 0s: never."
+    )
     static let smtpURL = ConfigurationKey<String>.url(
         "smtp.url", schemes: ["smtp", "smtps"],
         "The mail server, `smtp://[user:password@]host[:port]`, TLS from STARTTLS on (smtps: from the first byte; smtp with `?starttls=off`: never)."
@@ -113,6 +117,7 @@ public enum AuthKeys {
         redisPrefix.description, EngineSettings.publicURL.description, syncURL.description,
         adminToken.description, adminAPI.description, auditRetention.description, accessTokenLifetime.description,
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
+        idleAccounts.description,
         smtpURL.description, smtpAuthorities.description,
         mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,
         passwordMemory.description, passwordQueue.description, freeAttempts.description,

@@ -27,6 +27,10 @@ struct AuthMetrics: Sendable {
         label: "auth_passwords_refused_total", help: "Passwords not taken because too many wait.")
     /// Mails by outcome: `sent`, `refused` (the mail server doesn't take the address), `failed` (it can't be sent now).
     let mails = MetricFamily<Counter>(label: "auth_mails_total", help: "Mails.", dimensions: ["outcome"])
+    /// Deleted accounts that nobody used, by kind: `anonymous`, or `pending` for registrations that nobody confirmed.
+    let idleAccounts = MetricFamily<Counter>(
+        label: "auth_idle_accounts_deleted_total", help: "Accounts that were deleted since nobody used them.",
+        dimensions: ["kind"])
     /// Age of the oldest event that isn't published, in seconds.
     let outboxAge = Gauge(label: "auth_outbox_oldest_seconds", help: "Age of the oldest event that hasn't left.")
     /// Published events.

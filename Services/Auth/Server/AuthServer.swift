@@ -119,6 +119,10 @@ public enum AuthServer {
             issuers: TokenIssuers(registry: engines.registry, published: published, logger: logger), proofs: proofs,
             functions: functions, metrics: metrics, logger: logger)
         let users = Users(accounts: accounts, ends: ends)
+        let idle = IdleAccounts(
+            users: users,
+            leases: WorkLeases("idle-accounts", holder: engines.instance, client: engines.postgres),
+            age: configuration[AuthKeys.idleAccounts], metrics: metrics, logger: logger)
         let support = RouteSupport(apps: engines.apps, hosting: engines.hosting, keys: keys, clock: clock)
         let address = PublicAddress(configuration)
         AuthRoutes(
@@ -172,6 +176,7 @@ public enum AuthServer {
                     AccountCleaner(
                         store: store, clock: clock, auditRetention: configuration[AuthKeys.auditRetention],
                         logger: logger),
+                    idle,
                 ]
             },
         ]

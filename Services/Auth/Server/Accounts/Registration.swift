@@ -35,7 +35,7 @@ struct Registration: Sendable {
         case .function(let name):
             try await runConfirmation(name, email: email, user: user, app: app) {
                 // What fails is forgotten, so that the address can register again.
-                try await forgetPending(user, app: app)
+                try await accounts.forgetPending(user.id, app: app.id)
             }
         }
     }
@@ -130,14 +130,6 @@ struct Registration: Sendable {
                     \(link.url)
                     """,
                 link: link.url))
-    }
-
-    private func forgetPending(_ user: User, app: DeployedApp) async throws {
-        try await accounts.transaction { tables in
-            // The user may have been confirmed meanwhile.
-            guard try await tables.user(user.id, of: app.id, locked: true)?.isPending == true else { return }
-            try await tables.deleteUser(user.id, of: app.id, now: accounts.clock.now())
-        }
     }
 
     /// The function says `success`, `pending` or `fail`.

@@ -18,10 +18,28 @@ struct Users: Sendable {
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await ends.endAll(of: user, by: .administrator, in: tables)
-            try await tables.append(accounts.event(.userDeleted, user, providers: user.identities.map(\.provider)))
-            try await tables.deleteUser(id, of: app, now: accounts.clock.now())
+            try await remove(user, in: tables)
         }
+    }
+
+    /// Deletes an anonymous account, unless it was used since a time, or has become another one.
+    ///
+    /// - Returns: whether it was deleted.
+    func deleteAnonymous(_ id: String, app: String, unusedSince time: Int64) async throws -> Bool {
+        try await accounts.transaction { tables in
+            guard let user = try await tables.user(id, of: app, locked: true),
+                try await tables.isIdle(id, of: app, since: time)
+            else { return false }
+            try await remove(user, in: tables)
+            return true
+        }
+    }
+
+    /// Deletes a user whose row is locked by this transaction.
+    private func remove(_ user: User, in tables: AccountTables) async throws {
+        try await ends.endAll(of: user, by: .administrator, in: tables)
+        try await tables.append(accounts.event(.userDeleted, user, providers: user.identities.map(\.provider)))
+        try await tables.deleteUser(user.id, of: user.app, now: accounts.clock.now())
     }
 
     /// Disables a user's account, or enables it again. Disabling ends all sessions. Access tokens stay valid for a while, so services
