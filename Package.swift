@@ -399,7 +399,7 @@ let testTargets: [Target] = [
     tests(
         "Integration", "AppsIntegrationTests",
         [
-            "AppDefinition", "AppDeployment", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "AppDefinition", "AppDeployment", "AppRegistry", "Archives", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream",
             "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "SyncEngine", "TestSupport",
         ]),

@@ -41,8 +41,14 @@ extension AppDeployments {
     /// Writes an export.
     /// - Parameter place: a folder that doesn't exist or is empty; or the name of an archive that doesn't exist, which ends in `.zip`, `.tar`,
     ///   `.tar.gz` or `.tgz`.
-    /// - Throws: `DeploymentError` with code `placeTaken`; errors of the file system.
+    /// - Throws: `DeploymentError` with code `placeTaken`, or `pathAstray` before anything is written; errors of the file system.
     public static func write(_ export: Export, to place: String) throws {
+        // Whatever an archive had, and whatever a server answers: nothing is written beside the place.
+        if let file = export.files.first(where: { !AppFiles.isPlain(path: $0.path) }) {
+            throw DeploymentError(
+                .pathAstray, "the app has a file with the path \(file.path), which leads elsewhere: nothing was written"
+            )
+        }
         let manager = FileManager.default
         if let format = ArchiveWriter.Format(ofFileNamed: place) {
             guard !manager.fileExists(atPath: place) else {

@@ -36,6 +36,8 @@ public struct DeploymentError: Error, Hashable, Sendable, CustomStringConvertibl
         case appInUse = "app-in-use"
         /// An export would overwrite something.
         case placeTaken = "place-taken"
+        /// A file of an export has a path that may lead out of the folder that it would be written to.
+        case pathAstray = "path-astray"
         /// The app doesn't sync, so that nobody may open any partition.
         case notSynced = "not-synced"
         /// There is no such partition, user or document.

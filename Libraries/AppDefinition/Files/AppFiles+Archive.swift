@@ -25,6 +25,17 @@ extension AppFiles {
             }
     }
 
+    /// Whether an archive's entry has a path that isn't that of a place in the archive: it is absolute, or one of its parts is empty, `.` or
+    /// `..`. A `./` at the beginning, as tar writes it, and a `/` at the end of a folder are no parts.
+    public static func isAstray(archived path: String) -> Bool {
+        let path = plain(path)
+        let end = path.utf8.last == UInt8(ascii: "/") ? path.utf8.dropLast() : path.utf8[...]
+        return !AppPaths.isPlain(Substring(end))
+    }
+
+    /// Whether a path leads to a place inside of the folder that it is joined to. Only such files may be written, whoever has stored them.
+    public static func isPlain(path: String) -> Bool { AppPaths.isPlain(path) }
+
     /// The most bytes of a path in an archive, since each of its components costs a comparison.
     private static let pathLimit = 1024
 
@@ -43,18 +54,11 @@ extension AppFiles {
     /// app in one: the app's folder is the one highest in the archive that has the app's root file.
     ///
     /// - Parameters:
-    ///   - files: the paths of the archive's files for which `mayRead(archived:)` is true.
+    ///   - files: the paths of the archive's files for which `mayRead(archived:)` or `isAstray(archived:)` is true.
     ///   - name: the archive's name, for messages.
-    /// - Throws: `AppDefinitionError`: there is no app, or a path leads out of the archive.
+    /// - Throws: `AppDefinitionError`: there is no app, or a path isn't that of a place in the archive.
     public static func root(inArchive files: [String], name: String) throws(AppDefinitionError) -> String {
-        let outside = files.filter { $0.startsWithBytes(of: "/") || $0.splitAtBytes("/").containsExactly("..") }
-        guard outside.isEmpty else {
-            throw AppDefinitionError(
-                problems: outside.map {
-                    DefinitionProblem(
-                        .fileUnreadable, file: $0, "the path leads out of the archive: make the archive again")
-                })
-        }
+        try refuse(astray: files.filter(isAstray(archived:)))
         let shown = files.compactMap { AppPaths.root(shownBy: plain($0)) }
         let sure = shown.filter(\.isSure)
         let root = (sure.isEmpty ? shown : sure).map(\.folder)
@@ -65,6 +69,19 @@ extension AppFiles {
                 message: "\(name) has no app: an export has realm_config.json or config.json at its root")
         }
         return root
+    }
+
+    /// The most paths that one refusal names.
+    private static let namedLimit = 20
+
+    private static func refuse(astray paths: [String]) throws(AppDefinitionError) {
+        guard !paths.isEmpty else { return }
+        throw AppDefinitionError(
+            problems: paths.prefix(namedLimit).map {
+                DefinitionProblem(
+                    .fileUnreadable, file: $0,
+                    "the path has an empty part, `.` or `..`, and may lead out of the archive: make the archive again")
+            })
     }
 
     private static func plain(_ path: String) -> String {
@@ -168,8 +185,9 @@ extension AppFiles {
 
     /// Takes the files of `functions/node_modules` of an archive: packages, and files that no function can require.
     /// - Parameter found: by their paths inside the app's folder.
-    /// - Throws: `AppDefinitionError` when the packages exceed a limit.
+    /// - Throws: `AppDefinitionError` when the packages exceed a limit, or a path isn't that of a place in the app's folder.
     public mutating func addPackages(_ found: [ArchivedFile]) throws(AppDefinitionError) {
+        try Self.refuse(astray: found.map(\.path).filter { !AppPaths.isPlain($0) })
         let folder = PackageCollector.folder + "/"
         var collector = PackageCollector()
         for file in found where file.path.startsWithBytes(of: folder) {

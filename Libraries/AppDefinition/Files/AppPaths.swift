@@ -17,6 +17,13 @@ enum AppPaths {
     /// Folders inside the app's own that are never read.
     private static let skipped: Set<ExactText> = [ExactText(packages), ".git", ".idea", ".vscode"]
 
+    /// Whether a path leads to a place inside of the folder that it is joined to: none of its parts is empty, `.` or `..`.
+    static func isPlain(_ path: some StringProtocol) -> Bool {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { part in
+            !part.isEmpty && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
+        }
+    }
+
     private static func components(_ path: String) -> [String] { path.splitAtBytes("/") }
 
     /// Whether a file is part of an app: a `.json` or `.js` file at a place where the format has them.

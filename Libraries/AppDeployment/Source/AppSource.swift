@@ -71,15 +71,20 @@ public enum AppSource {
     }
 
     /// All files of an archive that was made of an export, or of an app's files, as they are in it.
-    /// - Throws: `DeploymentError` with code `sourceUnreadable`.
+    /// - Throws: `DeploymentError` with code `sourceUnreadable`, also for a path that isn't that of a place in the archive.
     public static func originals(
         ofArchive bytes: [UInt8], named name: String
     ) throws -> [(path: String, bytes: [UInt8])] {
+        let files: [ArchiveReader.File]
         do {
-            return try ArchiveReader(limits: limits).files(of: bytes) { _ in true }.map { ($0.path, $0.bytes) }
+            files = try ArchiveReader(limits: limits).files(of: bytes) { _ in true }
         } catch {
             throw DeploymentError(.sourceUnreadable, "\(name): \(error.message)")
         }
+        if let file = files.first(where: { !AppFiles.isPlain(path: $0.path) }) {
+            throw DeploymentError(.sourceUnreadable, "\(name): the path \(file.path) may lead out of the archive")
+        }
+        return files.map { ($0.path, $0.bytes) }
     }
 
     /// Reads an app from an archive in memory. Nothing is written.
@@ -89,14 +94,19 @@ public enum AppSource {
         of bytes: [UInt8], named name: String, choices: DeploymentChoices = DeploymentChoices()
     ) throws -> AppFiles {
         do {
-            var long: [String] = []
+            var (long, astray): ([String], [String]) = ([], [])
             let found = try ArchiveReader(limits: appLimits).contents(of: bytes) { path in
                 // With a `/`, it is a link's that was asked for without one.
-                if AppFiles.isTooLong(archived: path), !path.hasSuffix("/") { long.append(path) }
+                let isFile = path.utf8.last != UInt8(ascii: "/")
+                if AppFiles.isAstray(archived: path) {
+                    if isFile { astray.append(path) }
+                    return false
+                }
+                if AppFiles.isTooLong(archived: path), isFile { long.append(path) }
                 return AppFiles.mayKeep(archived: path)
             }
             let root = try AppFiles.root(
-                inArchive: found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)
+                inArchive: astray + found.files.map(\.path).filter(AppFiles.mayRead(archived:)), name: name)
             var files = try AppFiles(
                 archived: found.files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) },
                 links: found.links.map { ($0.path, $0.target) },

@@ -38,6 +38,33 @@ struct ArchivedAppTests {
         #expect(error?.problems.map(\.file) == [path])
     }
 
+    @Test func `a path with an empty part, or one that leads up, is astray, and one of a folder isn't`() {
+        for path in [
+            "/a.js", "a//b.js", "a/./b.js", "a/../b.js", "a/..", "..", ".", "", "/", "././a.js", "a//", ".//a.js",
+            "functions/../../../../root/.ssh/authorized_keys", "functions/node_modules/../../x", "a/é/../b",
+        ] {
+            #expect(AppFiles.isAstray(archived: path), "\(path)")
+            #expect(!AppFiles.isPlain(path: path), "\(path)")
+        }
+        for path in ["a.js", "a/b.js", "a/..b/c..", "a/.git/...", ".mdb/meta.json"] {
+            #expect(!AppFiles.isAstray(archived: path) && AppFiles.isPlain(path: path), "\(path)")
+            #expect(!AppFiles.isAstray(archived: "./" + path) && !AppFiles.isAstray(archived: path + "/"), "\(path)")
+        }
+    }
+
+    @Test func `packages of an archive aren't kept outside of their folder`() {
+        for path in ["functions/node_modules/../../x", "functions/node_modules/a/../../../../x.js"] {
+            var files = AppFiles()
+            let error = #expect(throws: AppDefinitionError.self) {
+                try files.addPackages([
+                    .init(path: "functions/node_modules/a/index.js", bytes: []), .init(path: path, bytes: [1]),
+                ])
+            }
+            #expect(error?.problems.map(\.file) == [path])
+            #expect(files.otherFiles.isEmpty && files.packages == .none)
+        }
+    }
+
     @Test func `an archive without an app is refused by its name`() throws {
         let error = #expect(throws: AppDefinitionError.self) { try files(["readme/package.json": "{}"]) }
         #expect(error?.code == .appNotFound && error?.message.contains("app.zip") == true)

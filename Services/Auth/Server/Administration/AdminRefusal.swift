@@ -45,7 +45,7 @@ enum AdminRefusal {
         let status =
             switch error.code {
             case .deploymentRunning, .partitionsChange, .schemaBreaks, .indexFailed, .triggerState, .appInUse,
-                .placeTaken, .notSynced, .versionChanged, .idTaken, .deadLetterKind:
+                .placeTaken, .pathAstray, .notSynced, .versionChanged, .idTaken, .deadLetterKind:
                 409
             case .lockLost: 503
             case .sourceUnreadable, .indexInvalid: 400
