@@ -199,14 +199,16 @@ public struct ArchiveReader: Sendable {
             guard let bytes = try bytes(handle) else {
                 contents.large.append(path)
                 unpacked += limits.fileBytes
+                try check(unpacked)
                 if isTar() { try skip(handle, &unpacked) }
                 continue
             }
             total += bytes.count
             unpacked += bytes.count
-            guard total <= limits.totalBytes, unpacked <= limits.unpackedBytes else {
+            guard total <= limits.totalBytes else {
                 throw ArchiveError(.tooLarge, "its files have more than \(limits.totalBytes) bytes, the limit")
             }
+            try check(unpacked)
             contents.files.append(File(path: path, bytes: bytes))
         }
         return contents
@@ -242,9 +244,14 @@ public struct ArchiveReader: Sendable {
             case ARCHIVE_OK, ARCHIVE_WARN: unpacked += count
             default: throw Self.failure(handle)
             }
-            guard unpacked <= limits.unpackedBytes else {
-                throw ArchiveError(.tooLarge, "it unpacks to more than \(limits.unpackedBytes) bytes, the limit")
-            }
+            try check(unpacked)
+        }
+    }
+
+    /// - Parameter unpacked: the bytes so far.
+    private func check(_ unpacked: Int) throws(ArchiveError) {
+        guard unpacked <= limits.unpackedBytes else {
+            throw ArchiveError(.tooLarge, "it unpacks to more than \(limits.unpackedBytes) bytes, the limit")
         }
     }
 

@@ -36,18 +36,18 @@ extension AppFiles {
     /// Whether a path leads to a place inside of the folder that it is joined to. Only such files may be written, whoever has stored them.
     public static func isPlain(path: String) -> Bool { AppPaths.isPlain(path) }
 
-    /// The most bytes of a path in an archive, since each of its components costs a comparison.
+    /// The most bytes of a path in an archive, and the most of its parts, since each of them costs comparisons.
     private static let pathLimit = 1024
+    private static let partLimit = 64
 
     /// Whether an archive's entry has a path that is too long to be looked at.
-    public static func isTooLong(archived path: String) -> Bool { path.utf8.count > pathLimit }
+    public static func isTooLong(archived path: String) -> Bool {
+        path.utf8.count > pathLimit || path.utf8.count { $0 == UInt8(ascii: "/") } >= partLimit
+    }
 
-    /// The path as each folder of it sees it; none for a path of installed packages, or one that is too long.
-    private static func ends(of path: String) -> [String] {
-        guard !isTooLong(archived: path) else { return [] }
-        let parts = path.splitAtBytes("/")
-        guard !AppPaths.isPackage(parts) else { return [] }
-        return parts.indices.map { parts[$0...].joined(separator: "/") }
+    /// The path as folders of it that may be the app's see it; none for a path of installed packages, or one that is too long.
+    private static func ends(of path: String) -> [AppPaths.Parts] {
+        isTooLong(archived: path) ? [] : AppPaths.ends(of: path)
     }
 
     /// The folder of the app in an archive, with a `/` at its end. Archives are often made of a folder, or of a repository that has the
@@ -85,7 +85,7 @@ extension AppFiles {
     }
 
     private static func plain(_ path: String) -> String {
-        path.startsWithBytes(of: "./") ? String(path.dropFirst(2)) : path
+        path.startsWithBytes(of: "./") ? String(decoding: path.utf8.dropFirst(2), as: UTF8.self) : path
     }
 
     /// The path inside the app's folder; `nil` for a path outside of it.
@@ -147,7 +147,8 @@ extension AppFiles {
             collector.report(
                 DefinitionProblem(
                     .fileUnreadable, file: path,
-                    "its path has more than the \(Self.pathLimit) bytes that are read in archives: shorten it"))
+                    "its path has more than the \(Self.pathLimit) bytes or \(Self.partLimit) parts that are read in archives: shorten it"
+                ))
         }
         for path in large {
             guard let path = Self.path(path, inside: root) else { continue }

@@ -110,6 +110,31 @@ struct ArchivedAppTests {
         }
     }
 
+    @Test func `a path has few parts, and each of them may be the folder of an app`() throws {
+        let deep = String(repeating: "a/", count: 63) + "realm_config.json"
+        #expect(AppFiles.mayRead(archived: deep) && AppFiles.mayKeep(archived: deep))
+        #expect(AppFiles.isTooLong(archived: "a/" + deep) && !AppFiles.mayKeep(archived: "a/" + deep))
+        for path in ["auth/.git/auth/a.js", "a/hosting/metadata.json", "x/.mdb/meta.json", ".git/functions/a.js"] {
+            #expect(AppFiles.mayRead(archived: path) && AppFiles.mayKeep(archived: path), "\(path)")
+        }
+        for path in [
+            "Functions/a.js", "a/hosting/files/a.html", "hosting/files/a/node_modules/b.js", "auth/.git/auth/a.txt",
+        ] {
+            #expect(!AppFiles.mayRead(archived: path) && AppFiles.mayKeep(archived: path), "\(path)")
+        }
+        for path in [
+            "functions/.git/a.js", "hosting/files/.git/a.js", "functions/node_modules/hosting/files/a.html", "auth",
+            "hosting", "Functions/a.txt", "Functions/.idea/a.js", "functions/node_modules/realm_config.json",
+        ] {
+            #expect(!AppFiles.mayRead(archived: path) && !AppFiles.mayKeep(archived: path), "\(path)")
+        }
+        let folders = "functions/" + String(repeating: "a/", count: 63)
+        let files = try AppFiles(
+            archived: [.init(path: "realm_config.json", bytes: Array("{}".utf8))], long: [folders + "a.js"], in: "")
+        #expect(files.problems.map(\.file) == [folders + "a.js"])
+        #expect(files.problems.first?.message.contains("64 parts") == true)
+    }
+
     @Test func `a file that an archive has twice is named`() throws {
         let files = try AppFiles(
             archived: [

@@ -101,6 +101,20 @@ struct ArchiveReaderTests {
         #expect(files.map(\.path) == ["a.json"])
     }
 
+    @Test(arguments: ArchiveWriter.Format.allCases)
+    func `files that are too large count as unpacked`(_ format: ArchiveWriter.Format) throws {
+        let archive = try ArchiveWriter(format).archive(
+            (0..<3).map { ("\($0).json", [UInt8](repeating: 48, count: 1001)) })
+        func contents(_ unpackedBytes: Int) throws -> ArchiveReader.Contents {
+            var limits = Self.limits
+            limits.unpackedBytes = unpackedBytes
+            return try ArchiveReader(limits: limits).contents(of: archive) { _ in true }
+        }
+        #expect(try contents(4000).large.count == 3)
+        let error = #expect(throws: ArchiveError.self) { _ = try contents(2500) }
+        #expect(error?.code == .tooLarge && error?.message.contains("2500") == true)
+    }
+
     @Test func `a tar archive that was cut between two entries is refused`() throws {
         // Two files by hand: a header, one block of contents, and the two blocks of zeros at the end.
         func entry(_ name: String) -> [UInt8] {
