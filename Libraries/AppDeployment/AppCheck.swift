@@ -9,8 +9,9 @@ import Logging
 public enum AppCheck {
     /// - Parameter loop: for the process that parses them.
     public static func inspect(_ files: AppFiles, on loop: EventLoop) async throws -> AppDefinition.Inspection {
-        let functions = AppDefinition.inspect(files).definition.functions
-        guard !functions.isEmpty else { return AppDefinition.inspect(files) }
+        let first = await read(files)
+        let functions = first.definition.functions
+        guard !functions.isEmpty else { return first }
         let pool = FunctionHostPool(configuration: .init(hosts: 1), loop: loop, logger: Logger(label: "functions"))
         let running = Task { try await pool.run() }
         defer { running.cancel() }
@@ -20,7 +21,20 @@ public enum AppCheck {
                 problems[function.name] = .init(line: failure.line, message: failure.message)
             }
         }
-        return AppDefinition.inspect(files) { _, name in problems[name] }
+        let found = problems
+        return await read(files) { _, name in found[name] }
+    }
+
+    /// Reading a large app may take seconds, for which no thread of Swift's may be blocked.
+    private static func read(
+        _ files: AppFiles,
+        syntaxCheck: @escaping @Sendable (_ source: String, _ name: String) -> AppDefinition.SyntaxProblem? = { _, _ in
+            nil
+        }
+    ) async -> AppDefinition.Inspection {
+        await withCheckedContinuation { continuation in
+            BlockingWork.run { continuation.resume(returning: AppDefinition.inspect(files, syntaxCheck: syntaxCheck)) }
+        }
     }
 
     /// How often a function is parsed whose process ended.

@@ -37,36 +37,92 @@ package enum JSONPointer {
         text.utf8.prefix(max(0, offset)).reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
     }
 
-    /// The line (from 1) on which the value of a pointer begins, or that of its nearest existing ancestor. The text must be valid
-    /// JSON.
-    package static func line(of pointer: String, in text: String) -> Int {
+    /// The lines (from 1) of offsets in a text, in one pass.
+    package static func lines(atOffsets offsets: [Int], in text: String) -> [Int] {
+        var lines = [Int](repeating: 1, count: offsets.count)
+        var order = offsets.indices.sorted { offsets[$0] < offsets[$1] }[...]
+        var line = 1
+        for (offset, byte) in text.utf8.enumerated() {
+            while let first = order.first, offsets[first] <= offset { lines[order.removeFirst()] = line }
+            if order.isEmpty { break }
+            if byte == UInt8(ascii: "\n") { line += 1 }
+        }
+        for rest in order { lines[rest] = line }
+        return lines
+    }
+
+    /// The lines (from 1) on which the values of pointers begin, or those of their nearest existing ancestors, in one pass. The text must be
+    /// valid JSON.
+    package static func lines(of pointers: [String], in text: String) -> [Int] {
         var finder = JSONPlaceFinder(text: text)
-        let tokens = pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(unescape)
-        return line(atOffset: finder.offset(of: tokens), in: text)
+        let nodes = pointers.map { pointer in
+            finder.add(pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(unescape))
+        }
+        finder.find()
+        return lines(atOffsets: nodes.map { finder.offset(of: $0) }, in: text)
     }
 }
 
-/// Scans valid JSON text for the position of a pointer, without building values.
+/// Scans valid JSON text for the positions of pointers, without building values.
 private struct JSONPlaceFinder {
+    /// A place to which a pointer leads, or through which it does.
+    private struct Node {
+        let parent: Int
+        var children: [ExactText: Int] = [:]
+        /// Where the value begins, or its key.
+        var offset: Int?
+    }
+
     private let bytes: [UInt8]
     private var position = 0
+    /// The root first.
+    private var nodes = [Node(parent: 0, offset: 0)]
 
     init(text: String) { bytes = Array(text.utf8) }
 
-    private var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
-
-    mutating func offset(of tokens: [String]) -> Int {
-        skipSpace()
+    /// Adds a pointer to those that are looked for.
+    /// - Returns: its place for `offset(of:)`.
+    mutating func add(_ tokens: [String]) -> Int {
+        var node = 0
         for token in tokens {
-            let found = current == UInt8(ascii: "{") ? enterObject(token) : enterArray(token)
-            if !found { break }
+            if let child = nodes[node].children[token] {
+                node = child
+            } else {
+                nodes.append(Node(parent: node))
+                nodes[node].children[token] = nodes.count - 1
+                node = nodes.count - 1
+            }
         }
-        return min(position, bytes.count)
+        return node
     }
 
-    /// Moves to the value of a key. If the key doesn't exist, the position stays at the object.
-    private mutating func enterObject(_ key: String) -> Bool {
-        let start = position
+    mutating func find() {
+        skipSpace()
+        nodes[0].offset = position
+        visit(0)
+    }
+
+    func offset(of node: Int) -> Int {
+        var node = node
+        while true {
+            if let offset = nodes[node].offset { return min(offset, bytes.count) }
+            node = nodes[node].parent
+        }
+    }
+
+    private var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+    /// Notes the places inside of a value, and moves behind it.
+    private mutating func visit(_ node: Int) {
+        switch current {
+        case _ where nodes[node].children.isEmpty: skipValue()
+        case UInt8(ascii: "{"): visitObject(node)
+        case UInt8(ascii: "["): visitArray(node)
+        default: skipValue()
+        }
+    }
+
+    private mutating func visitObject(_ node: Int) {
         position += 1
         while position < bytes.count {
             skipSpace()
@@ -76,39 +132,43 @@ private struct JSONPlaceFinder {
             skipSpace()
             position += 1  // colon
             skipSpace()
-            if name.hasSameBytes(as: key) {
+            if let child = nodes[node].children[name], nodes[child].offset == nil {
                 // If the value is on a later line, use the line of the key, which is where a reader looks.
-                if line(keyStart) != line(position) { position = keyStart }
-                return true
+                let isLater = bytes[keyStart..<min(position, bytes.count)].contains(UInt8(ascii: "\n"))
+                nodes[child].offset = isLater ? keyStart : position
+                visit(child)
+            } else {
+                skipValue()
             }
-            skipValue()
             skipSpace()
             guard current == UInt8(ascii: ",") else { break }
             position += 1
         }
-        position = start
-        return false
+        if current == UInt8(ascii: "}") { position += 1 }
     }
 
-    private mutating func enterArray(_ token: String) -> Bool {
-        guard current == UInt8(ascii: "["), let index = Int(token) else { return false }
-        let start = position
+    private mutating func visitArray(_ node: Int) {
+        let children = Dictionary(
+            nodes[node].children.compactMap { token, child in Int(token.text).map { ($0, child) } },
+            uniquingKeysWith: { first, _ in first })
+        var index = 0
         position += 1
         skipSpace()
-        for _ in 0..<index where position < bytes.count {
-            skipValue()
-            skipSpace()
-            guard current == UInt8(ascii: ",") else {
-                position = start
-                return false
+        while position < bytes.count, current != UInt8(ascii: "]") {
+            if let child = children[index] {
+                nodes[child].offset = position
+                visit(child)
+            } else {
+                skipValue()
             }
+            skipSpace()
+            guard current == UInt8(ascii: ",") else { break }
             position += 1
             skipSpace()
+            index += 1
         }
-        return true
+        if current == UInt8(ascii: "]") { position += 1 }
     }
-
-    private func line(_ offset: Int) -> Int { bytes[..<offset].reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } }
 
     private mutating func skipSpace() {
         while position < bytes.count, bytes[position] <= 0x20 { position += 1 }

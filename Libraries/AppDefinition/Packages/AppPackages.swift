@@ -21,10 +21,8 @@ public final class AppPackages: Hashable, Sendable {
 
     public var isEmpty: Bool { texts.isEmpty }
 
-    /// Whether there is a package of this name, such as `lodash` or `@scope/name`.
-    func contains(_ name: String) -> Bool {
-        texts.keys.contains { $0.text.startsWithBytes(of: name + "/") }
-    }
+    /// The names of the packages, such as `lodash` or `@scope/name`. Made anew by each call, since only a check of the app needs them.
+    var names: Set<ExactText> { Set(texts.keys.map { ExactText(NodeModules.package(of: $0.text)) }) }
 
     /// The stored form: the texts by path, sorted.
     public var document: Document {

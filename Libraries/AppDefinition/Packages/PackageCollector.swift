@@ -14,6 +14,8 @@ public struct PackageCollector {
 
     private var texts: [ExactText: String] = [:]
     private var total = 0
+    /// The folders of the files.
+    private var folders: Set<ExactText> = []
 
     public init() {}
 
@@ -21,6 +23,16 @@ public struct PackageCollector {
     init(_ packages: AppPackages) {
         texts = packages.texts
         total = texts.values.reduce(0) { $0 + $1.utf8.count }
+        for path in texts.keys { noteFolders(of: path.text) }
+    }
+
+    private mutating func noteFolders(of path: String) {
+        var folder = path[...]
+        while let end = folder.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            folder = folder[..<end]
+            // Those around it are there, too.
+            guard folders.insert(String(folder)) else { return }
+        }
     }
 
     /// The path inside `node_modules` of a file that functions can require; `nil` for any other file.
@@ -41,6 +53,7 @@ public struct PackageCollector {
         total += bytes.count
         // As Node reads them: bytes that aren't UTF-8 are replaced.
         texts[path] = String(decoding: bytes, as: UTF8.self)
+        noteFolders(of: path)
     }
 
     /// Whether a file of this size can be added; asked before it is read.
@@ -61,7 +74,7 @@ public struct PackageCollector {
 
     /// Whether a file of a package was taken.
     /// - Parameter place: its folder, inside `node_modules`.
-    func has(packageAt place: String) -> Bool { texts.keys.contains { $0.text.startsWithBytes(of: place + "/") } }
+    func has(packageAt place: String) -> Bool { folders.contains(place) }
 
     public var packages: AppPackages { texts.isEmpty ? .none : AppPackages(texts) }
 }

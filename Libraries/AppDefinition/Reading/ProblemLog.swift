@@ -9,19 +9,46 @@ final class ProblemLog {
     private var parsed: [ExactText: Value?] = [:]
     /// The places that were found not to be objects, as `file pointer`.
     private var wrongPlaces: Set<ExactText> = []
+    /// The problems whose lines are still to be found, by file.
+    private var pointed: [ExactText: [Int]] = [:]
+    /// How many problems were logged of each file.
+    private var counts: [ExactText: Int] = [:]
+    /// The problems that stand for those beyond the limit of their file.
+    private var rests: [ExactText: Int] = [:]
+
+    /// The most problems of a file that are told apart: a file can have millions, and whoever corrects some hundred sees the next ones.
+    static let fileLimit = 200
 
     init(files: AppFiles) { self.files = files }
 
+    /// - Parameter line: not asked for when the file has too many problems.
     func add(
         _ code: DefinitionProblem.Code, severity: DefinitionProblem.Severity = .error, file: String,
         pointer: String = "",
-        line: Int? = nil, _ message: String
+        line: @autoclosure () -> Int? = nil, _ message: @autoclosure () -> String
     ) {
-        var line = line
-        // What concerns a whole file is said of its beginning.
-        if line == nil, let text = files[file] { line = pointer.isEmpty ? 1 : JSONPointer.line(of: pointer, in: text) }
+        counts[file, default: 0] += 1
+        guard counts[file, default: 0] <= Self.fileLimit else { return count(code, severity, in: file) }
+        var line = line()
+        if line == nil, files[file] != nil {
+            // What concerns a whole file is said of its beginning.
+            if pointer.isEmpty { line = 1 } else { pointed[file, default: []].append(problems.count) }
+        }
         problems.append(
-            DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message))
+            DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message()))
+    }
+
+    /// Counts a problem beyond the limit of its file. An error among them still prevents the deployment.
+    private func count(_ code: DefinitionProblem.Code, _ severity: DefinitionProblem.Severity, in file: String) {
+        guard let rest = rests[file] else {
+            rests[file] = problems.count
+            problems.append(DefinitionProblem(code, severity: severity, file: file, ""))
+            return
+        }
+        if severity == .error, problems[rest].severity != .error {
+            problems[rest].code = code
+            problems[rest].severity = .error
+        }
     }
 
     /// Logs what was found before the files were read.
@@ -82,10 +109,9 @@ final class ProblemLog {
     private func parse(_ text: String, of file: String, _ severity: DefinitionProblem.Severity) -> Value? {
         do throws(ExtendedJSONError) {
             let (value, commas) = try ConfigText.parse(text)
-            for offset in commas {
+            for line in JSONPointer.lines(atOffsets: commas, in: text) {
                 add(
-                    .jsonTrailingComma, severity: .warning, file: file,
-                    line: JSONPointer.line(atOffset: offset, in: text),
+                    .jsonTrailingComma, severity: .warning, file: file, line: line,
                     "trailing comma: JSON allows none before a closing bracket; it is passed over, but remove it")
             }
             guard !value.isNull else {
@@ -107,8 +133,22 @@ final class ProblemLog {
 
     /// All problems, sorted by file and line.
     var sorted: [DefinitionProblem] {
-        problems.enumerated().sorted {
-            ($0.element.file, $0.element.line ?? 0, $0.offset) < ($1.element.file, $1.element.line ?? 0, $1.offset)
-        }.map(\.element)
+        var problems = problems
+        for (file, places) in pointed {
+            let lines = JSONPointer.lines(of: places.map { problems[$0].pointer }, in: files[file.text] ?? "")
+            for (place, line) in zip(places, lines) { problems[place].line = line }
+        }
+        for (file, rest) in rests {
+            let more = counts[file, default: 0] - Self.fileLimit
+            problems[rest].message =
+                "and \(more) more problems of this file (\(problems[rest].severity == .error ? "with errors" : "warnings only")): correct the others first"
+        }
+        let last = Set(rests.values)
+        func line(_ problem: (offset: Int, element: DefinitionProblem)) -> Int {
+            last.contains(problem.offset) ? .max : problem.element.line ?? 0
+        }
+        return problems.enumerated().map { ($0.offset, $0.element) }.sorted {
+            ($0.1.file, line($0), $0.0) < ($1.1.file, line($1), $1.0)
+        }.map(\.1)
     }
 }

@@ -51,9 +51,9 @@ struct UnusedFields {
     var found: [(file: String, pointer: String, message: String)] {
         var found: [(file: String, pointer: String, message: String)] = []
         var counts: [ExactText: Int] = [:]
-        let off = objects.filter { isOff($0.value.object, $0.key.file) }.keys
+        let off = Set(objects.filter { isOff($0.value.object, $0.key.file) }.keys)
         let places = objects.keys.sorted { ($0.file, $0.pointer) < ($1.file, $1.pointer) }
-        for place in places where !off.contains(where: { isInside(place, $0) }) {
+        for place in places where !isInside(place, off) {
             guard let (object, names) = objects[place] else { continue }
             for field in object.fields
             where !names.contains(field.key) && !field.value.isBlank && !isSilent(field.key, place.file) {
@@ -81,9 +81,13 @@ struct UnusedFields {
             || object["partition"]?["key"]?.stringValue?.isEmpty == true
     }
 
-    private func isInside(_ place: Place, _ other: Place) -> Bool {
-        place.file.hasSameBytes(as: other.file)
-            && (place.pointer.hasSameBytes(as: other.pointer) || place.pointer.startsWithBytes(of: other.pointer + "/"))
+    private func isInside(_ place: Place, _ others: Set<Place>) -> Bool {
+        var pointer = place.pointer[...]
+        while !others.contains(Place(file: place.file, pointer: String(pointer))) {
+            guard let end = pointer.utf8.lastIndex(of: UInt8(ascii: "/")) else { return false }
+            pointer = pointer[..<end]
+        }
+        return true
     }
 
     private func isSilent(_ name: String, _ file: String) -> Bool {

@@ -95,6 +95,45 @@ import Testing
         #expect(problem.message.contains("EventBridge"))
     }
 
+    @Test func `of a file with very many problems some are told with their lines, and the others counted`() throws {
+        // Each problem's line was once looked for in the whole file: of so many, for hours.
+        let file = "http_endpoints/config.json"
+        let text = "[" + Array(repeating: "{}", count: 50_000).joined(separator: ",\n") + "]"
+        let problems = AppFixture.problems(file, text).filter { $0.file == file }
+        #expect(problems.count == 201)
+        for problem in problems.dropLast() {
+            let index = try #require(problem.pointer.split(separator: "/").first.flatMap { Int($0) }, "\(problem)")
+            #expect(problem.line == index + 1, "\(problem)")
+        }
+        let last = try #require(problems.last)
+        #expect(last.severity == .error && last.message.hasPrefix("and "), "\(last)")
+        #expect(last.message.contains("more problems of this file (with errors)"), "\(last)")
+    }
+
+    @Test func `an error beyond the problems that are told prevents the deployment`() {
+        let file = "triggers/nightly.json"
+        let commas = String(repeating: "[1,],\n", count: 500)
+        let text = """
+            {"name": "nightly", "type": "SCHEDULED", "config": {"schedule": "no"}, "function_name": "greet", "other": [\(commas) 1]}
+            """
+        let inspection = AppDefinition.inspect(AppFixture.files(file, text))
+        #expect(!inspection.isDeployable)
+        let last = inspection.problems.last { $0.file == file }
+        #expect(last?.severity == .error && last?.code == .scheduleInvalid, "\(String(describing: last))")
+        #expect(inspection.problems.first { $0.file == file }?.code == .jsonTrailingComma)
+    }
+
+    @Test func `a value on a later line than its key has the line of its own parts`() {
+        let problems = AppFixture.problems(
+            "triggers/nightly.json",
+            """
+            {"name": "nightly", "type": "SCHEDULED", "function_name": "greet", "config":
+             {"skipped": [{"schedule": 1}, "}"],
+              "schedule": "no"}}
+            """)
+        #expect(problems.first { $0.code == .scheduleInvalid }?.line == 3, "\(problems)")
+    }
+
     @Test func `broken JSON is named with its line`() throws {
         let problems = AppFixture.problems(
             "triggers/nightly.json", "{\n  \"name\": \"nightly\",\n  \"type\": SCHEDULED\n}")

@@ -93,6 +93,15 @@ struct UnusedFieldTests {
         #expect(warnings(file, text) == [])
     }
 
+    @Test func `of many endpoints, only that which isn't off has a setting without effect`() {
+        let off = (0..<3000).map {
+            #"{"route": "/\#($0)", "function_name": "greet", "disabled": true, "odd": {"a": 1}}"#
+        }
+        let on = #"{"route": "/on", "function_name": "greet", "odd": {"a": 1}}"#
+        let warnings = warnings("http_endpoints/config.json", "[\((off + [on]).joined(separator: ",\n"))]")
+        #expect(warnings.count == 1 && warnings.first?.contains(":3001 /3000/odd") == true, "\(warnings)")
+    }
+
     @Test func `fields beyond a number are counted`() {
         let fields = (0..<30).map { #""x\#($0)y": 1"# }.joined(separator: ", ")
         let warnings = warnings("values/limit.json", #"{"name": "limit", "value": 1, \#(fields)}"#)

@@ -196,14 +196,17 @@ extension Administration {
     private static func files(of call: AdminCall) async throws -> AppFiles {
         let choices = DeploymentChoices(appId: call.text("appId"), syncBy: call.text("syncBy"))
         let archive = call.body ?? []
-        // Unpacking may take seconds, for which no thread of Swift's may be blocked.
-        let files = try await withCheckedThrowingContinuation { continuation in
+        // Unpacking and reading may take seconds, for which no thread of Swift's may be blocked.
+        let (files, inspection): (AppFiles, AppDefinition.Inspection) = try await withCheckedThrowingContinuation {
+            continuation in
             BlockingWork.run {
                 continuation.resume(
-                    with: Result { try AppSource.files(of: archive, named: "the archive", choices: choices) })
+                    with: Result {
+                        let files = try AppSource.files(of: archive, named: "the archive", choices: choices)
+                        return (files, AppDefinition.inspect(files))
+                    })
             }
         }
-        let inspection = AppDefinition.inspect(files)
         guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
         let id = inspection.definition.id
         guard id.hasSameBytes(as: call.app) else {
