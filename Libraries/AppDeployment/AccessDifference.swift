@@ -84,7 +84,10 @@ public struct AccessDifference: Sendable {
             case .partitions: ("access", "a partition", "no user is known yet")
             case .documents: ("data access", "a document", "no user or no document is known yet")
             }
-        guard evaluated > 0 else { return ["\(title): \(unknown)"] }
+        guard pairs > 0 else { return ["\(title): \(unknown)"] }
+        guard evaluated > 0 else {
+            return ["\(title): unknown, since none of \(pairs) pairs of a user and \(subject) was evaluated in time"]
+        }
         let part = evaluated < pairs ? "\(evaluated) of " : ""
         var trouble = failed > 0 ? "; in \(failed) a rule function failed" : ""
         if untold > 0 {

@@ -31,12 +31,10 @@ extension AppDeployments {
         var (evaluated, failed, untold) = (0, 0, 0)
         let (oldLacks, newLacks) = (before.lacksSecrets, after.lacksSecrets)
         var changes: [AccessDifference.Change] = []
-        for collection in after.collections
-        where before.collection(collection.name, database: collection.database) != nil {
-            let namespace = ChangeEvent.Namespace(database: collection.database, collection: collection.name)
+        for namespace in try await collections(of: before, after) {
             let (documents, total) = try await sample(namespace, of: before)
-            count += total * users.count
             guard !documents.isEmpty else { continue }
+            count += total * users.count
             for user in users.list where ContinuousClock.now < deadline {
                 let old = try await reach(user, documents, namespace, before, version: -1, hosts)
                 let new = try await reach(user, documents, namespace, after, version: -2, hosts)
@@ -61,6 +59,18 @@ extension AppDeployments {
         return AccessDifference(
             of: .documents, pairs: max(count, evaluated), evaluated: evaluated, failed: failed, untold: untold,
             changes: changes)
+    }
+
+    /// The collections that one of the versions declares, or that have documents: a data source's default roles apply to any that has no
+    /// roles of its own.
+    private func collections(
+        of before: AppDefinition, _ after: AppDefinition
+    ) async throws -> [ChangeEvent.Namespace] {
+        let declared = (after.collections + before.collections).map {
+            ChangeEvent.Namespace(database: $0.database, collection: $0.name)
+        }
+        var seen: Set<ChangeEvent.Namespace> = []
+        return (declared + (try await store(before).collections(of: after.id))).filter { seen.insert($0).inserted }
     }
 
     /// - Returns: `nil` when a function failed.

@@ -30,17 +30,7 @@ struct AccessTests {
             #expect(try await world.deployments.difference(first).dataAccess == nil)
             let unknown = try await world.deployments.difference(files("true", owner)).dataAccess
             #expect(unknown?.evaluated == 0 && unknown?.lines.count == 1)
-            try await world.client.withConnection { connection in
-                try await connection.runScript(
-                    """
-                    create table partita.auth_users (app text, id text, type text, data json, is_pending boolean,
-                        last_sign_in bigint);
-                    create table partita.auth_identities (app text, provider text, id text, user_id text,
-                        created_at bigint);
-                    insert into partita.auth_users values ('life', 'ann', 'normal', '{}', false, 2),
-                        ('life', 'bea', 'normal', '{}', false, 1), ('other', 'cleo', 'normal', '{}', false, 1);
-                    """)
-            }
+            try await Self.addUsers(to: world)
             let wider = try #require(try await world.deployments.difference(files("true", owner)).dataAccess)
             #expect((wider.pairs, wider.evaluated, wider.losses, wider.gains) == (6, 6, 0, 3), "\(wider.lines)")
             #expect(
@@ -72,6 +62,67 @@ struct AccessTests {
             let untold = try #require(try await world.deployments.difference(bySecret).dataAccess)
             #expect((untold.untold, untold.losses, untold.failed) == (6, 0, 0), "\(untold.lines)")
             #expect(untold.lines.first?.contains("of 6 it is unknown") == true)
+        }
+    }
+
+    /// The users ann and bea, as auth has them.
+    private static func addUsers(to world: DeploymentWorld) async throws {
+        try await world.client.withConnection { connection in
+            try await connection.runScript(
+                """
+                create table partita.auth_users (app text, id text, type text, data json, is_pending boolean,
+                    last_sign_in bigint);
+                create table partita.auth_identities (app text, provider text, id text, user_id text,
+                    created_at bigint);
+                insert into partita.auth_users values ('life', 'ann', 'normal', '{}', false, 2),
+                    ('life', 'bea', 'normal', '{}', false, 1), ('other', 'cleo', 'normal', '{}', false, 1);
+                """)
+        }
+    }
+
+    @Test func `a comparison evaluates collections that are new, removed or not declared`() async throws {
+        try await DeploymentWorld.with { world in
+            func roles(_ read: String) -> String {
+                """
+                "roles": [{"name": "all", "apply_when": {}, "document_filters": {"read": \(read), "write": false},
+                  "read": true, "write": true, "insert": true, "delete": true, "search": true}]
+                """
+            }
+            /// - Parameters:
+            ///   - fallback: whether the default roles let everybody read.
+            ///   - own: whether the collection `e` is declared, with roles that let nobody read.
+            func files(fallback: Bool, own: Bool) -> AppFiles {
+                var more: [String: String] = [:]
+                if fallback { more["data_sources/mongodb-atlas/default_rule.json"] = "{\(roles("true"))}" }
+                if own {
+                    more["data_sources/mongodb-atlas/o/e/rules.json"] =
+                        #"{"database": "o", "collection": "e", \#(roles("false"))}"#
+                }
+                return DeploymentWorld.files(more: more)
+            }
+            func difference(_ files: AppFiles) async throws -> AccessDifference {
+                try #require(try await world.deployments.difference(files).dataAccess)
+            }
+            let neither = files(fallback: false, own: false)
+            _ = try await world.deployments.deploy(neither)
+            let store = try world.store(neither)
+            for name in ["e", "loose"] {
+                let collection = store.collection(name, database: "o", app: "life")
+                _ = try await collection.insertOne(["_id": .string(name), "team": "t"])
+            }
+            try await Self.addUsers(to: world)
+            let undeclared = try await difference(files(fallback: true, own: false))
+            #expect((undeclared.pairs, undeclared.losses, undeclared.gains) == (4, 0, 4), "\(undeclared.lines)")
+            let declared = try await difference(files(fallback: true, own: true))
+            #expect((declared.pairs, declared.losses, declared.gains) == (4, 0, 2), "\(declared.lines)")
+            #expect(declared.examples.allSatisfy { $0.subject.text.hasPrefix("o.loose ") })
+            _ = try await world.deployments.deploy(files(fallback: true, own: true))
+            let removed = try await difference(files(fallback: true, own: false))
+            #expect((removed.losses, removed.gains) == (0, 2), "\(removed.lines)")
+            #expect(removed.examples.allSatisfy { $0.subject.text.hasPrefix("o.e ") })
+            _ = try await world.deployments.deploy(files(fallback: true, own: false))
+            let new = try await difference(files(fallback: true, own: true))
+            #expect((new.losses, new.gains) == (2, 0), "\(new.lines)")
         }
     }
 
