@@ -118,7 +118,7 @@ extension AppDeployments {
     func accessDifference(
         _ before: AppDefinition, _ after: AppDefinition, limit: Duration = .seconds(60)
     ) async throws -> AccessDifference? {
-        guard before.accessRules != after.accessRules else { return nil }
+        guard RuleTexts.ofPartitions(before) != RuleTexts.ofPartitions(after) else { return nil }
         let (pairs, count) = try await knownPairs(of: after.id)
         let hosts = FunctionHostPool(configuration: .init(hosts: 2), loop: loop, logger: Logger(label: "rules"))
         let running = Task { try await hosts.run() }
@@ -227,19 +227,5 @@ extension AppDeployments {
     func hasTable(_ name: String) async throws -> Bool {
         try await client.query("select to_regclass('partita.' || $1::text) is not null", [.text(name)])
             .decode(Bool.self).first == true
-    }
-}
-
-extension AppDefinition {
-    /// All that an answer about a partition may depend on, besides documents.
-    fileprivate var accessRules: [String] {
-        guard let sync, sync.isEnabled else { return [] }
-        let rules = [sync.read, sync.write]
-        let usesFunctions = rules.contains { !$0.functionNames.isEmpty }
-        return rules.map { ExtendedJSON.print($0.source) } + [sync.partitionType.rawValue]
-            + values.map { "\($0.name) \(ExtendedJSON.print($0.value))" } + [
-                ExtendedJSON.print(.document(environmentValues))
-            ]
-            + (usesFunctions ? functions.map { "\($0.name) \($0.runsAsSystem) \($0.source)" } : [])
     }
 }

@@ -21,7 +21,7 @@ extension AppDeployments {
     func dataAccessDifference(
         _ before: AppDefinition, _ after: AppDefinition, limit: Duration = .seconds(60)
     ) async throws -> AccessDifference? {
-        guard before.dataRuleTexts != after.dataRuleTexts else { return nil }
+        guard RuleTexts.ofDocuments(before) != RuleTexts.ofDocuments(after) else { return nil }
         let hosts = FunctionHostPool(configuration: .init(hosts: 2), loop: loop, logger: Logger(label: "rules"))
         let running = Task { try await hosts.run() }
         defer { running.cancel() }
@@ -149,21 +149,5 @@ extension AppDeployments {
                 identities: try ExtendedJSON.parse(identities).arrayValue?.compactMap(\.documentValue) ?? [])
         }
         return (users, rows.first?.4 ?? 0)
-    }
-}
-
-extension AppDefinition {
-    /// All that the answers of data rules may depend on, besides users and documents.
-    fileprivate var dataRuleTexts: [ExactText: String] {
-        let folders = ["data_sources/", "services/", "values/", "environments/", "auth/custom_user_data"]
-        var texts = files.texts.filter { path, _ in
-            folders.contains { path.text.startsWithBytes(of: $0) } && !path.text.hasSuffix("/schema.json")
-                && !path.text.hasSuffix("/relationships.json")
-        }
-        guard texts.values.contains(where: { $0.contains("function\"") }) else { return texts }
-        for function in functions {
-            texts[ExactText("function " + function.name)] = "\(function.runsAsSystem) \(function.source)"
-        }
-        return texts
     }
 }

@@ -126,6 +126,48 @@ struct AccessTests {
         }
     }
 
+    @Test func `rules are compared when only what they use differs`() async throws {
+        try await DeploymentWorld.with { world in
+            let function = #"{"%%true": {"%function": {"name": "may", "arguments": []}}}"#
+            func files(
+                environment: String = "testing", userData: String = "people", package: String = "1"
+            ) throws -> AppFiles {
+                var files = DeploymentWorld.files(
+                    more: [
+                        "realm_config.json": """
+                        {"config_version": 20210101, "app_id": "life", "name": "life", "environment": "\(environment)",
+                         "custom_user_data_config": {"enabled": true, "mongo_service_name": "mongodb-atlas",
+                          "database_name": "d", "collection_name": "\(userData)", "user_id_field": "user"}}
+                        """,
+                        "sync/config.json": """
+                        {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
+                         "partition": {"key": "team", "type": "string",
+                           "permissions": {"read": \(function), "write": false}}}
+                        """,
+                        "data_sources/mongodb-atlas/d/c/rules.json": """
+                        {"database": "d", "collection": "c",
+                         "roles": [{"name": "all", "apply_when": \(function), "read": true}]}
+                        """,
+                        "functions/config.json": #"[{"name": "may", "private": true}]"#,
+                        "functions/may.js": "exports = () => require('a') === 1;",
+                    ])
+                var collector = PackageCollector()
+                try collector.add("a/index.js", Array("module.exports = \(package)".utf8))
+                files.packages = collector.packages
+                return files
+            }
+            _ = try await world.deployments.deploy(try files())
+            let same = try await world.deployments.difference(try files())
+            #expect(same.access == nil && same.dataAccess == nil)
+            for changed in [
+                try files(environment: "production"), try files(userData: "others"), try files(package: "2"),
+            ] {
+                let difference = try await world.deployments.difference(changed)
+                #expect(difference.access != nil && difference.dataAccess != nil, "\(difference.files)")
+            }
+        }
+    }
+
     @Test func `an explanation says that a grant is of former rules or secrets`() async throws {
         try await DeploymentWorld.with { world in
             let outcome = try await world.deployments.deploy(DeploymentWorld.files())
