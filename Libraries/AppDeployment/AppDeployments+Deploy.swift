@@ -169,7 +169,7 @@ extension AppDeployments {
             )
         }
         let serviceCount = try await registry.instanceCount(of: id, with: result.app.version)
-        warnings += try await finish(id, isLast: late.isEmpty)
+        warnings += try await finish(id)
         let known = try await registry.secretNames(of: id)
         for name in definition.secretNames where !known.contains(name) {
             warnings.append(
@@ -208,14 +208,16 @@ extension AppDeployments {
             "the id \(id) differs from that of the app \(other) only in case: choose another one with --app-id")
     }
 
-    /// Does what a deployment has left to do: moves documents into their partitions, and drops indexes that no version has.
-    /// - Parameter isLast: whether no service works with an older version any more, which might still write into other partitions.
+    /// Does what a deployment has left to do: moves documents into their partitions, and drops indexes that no version has. While a service
+    /// still works with an older version, which may write into other partitions, the documents are to be moved again.
     /// - Returns: a line for each collection of which documents were moved.
     @discardableResult
-    func finish(_ app: String, isLast: Bool = true) async throws -> [String] {
+    func finish(_ app: String) async throws -> [String] {
         try await DocumentStore(client: client).clearIndexes(of: app)
         guard let deployed = try await registry.load(app) else { return [] }
         let store = store(deployed.definition)
+        // Asked before documents are moved: what such a service writes meanwhile may be missed.
+        let isLast = try await registry.instances(of: app, before: deployed.version).isEmpty
         let isComplete = try await registry.placingApps().containsExactly(app)
         let moved = try await store.repartition(app: app, isComplete: isComplete)
         if isComplete, isLast { try await registry.placed(app, version: deployed.version) }

@@ -115,6 +115,39 @@ struct DeploymentTests {
         }
     }
 
+    @Test func `documents are moved again as long as a service has an older version`() async throws {
+        try await DeploymentWorld.with { world in
+            _ = try await world.deployments.deploy(DeploymentWorld.files())
+            try await world.registry.deploy(
+                try AppDefinition(files: DeploymentWorld.files(key: "place")),
+                as: DeploymentRecord(movesDocuments: true))
+            try await world.client.withConnection { connection in
+                // A service is running while it has a connection of its name.
+                try await connection.execute("select set_config('application_name', 'service-of-a-test', false)")
+                try await connection.execute(
+                    """
+                    insert into partita.app_instances (app, instance, version)
+                    values ('', 'service-of-a-test', 0), ('life', 'service-of-a-test', 1)
+                    """)
+                var options = AppDeployments.Options()
+                options.serviceLimit = .zero
+                let chosen = options
+                let next = DeploymentWorld.files(
+                    key: "place", more: ["values/a.json": #"{"name": "a", "value": 1}"#])
+                let outcome = try await world.deployments.deploy(next, chosen)
+                #expect(outcome.warnings.contains { $0.contains("service-of-a-test still has version 1") })
+                #expect(try await world.registry.placingApps() == ["life"])
+                #expect(try await world.deployments.finishAll() == [])
+                try await connection.execute(
+                    "update partita.app_instances set version = 3 where instance = 'service-of-a-test' and app = 'life'"
+                )
+                #expect(try await world.deployments.finishAll() == ["life"])
+                #expect(try await world.registry.placingApps() == [])
+                try await connection.execute("reset application_name")
+            }
+        }
+    }
+
     @Test func `a schema that stored documents violate is refused with a count and an example`() async throws {
         try await DeploymentWorld.with { world in
             _ = try await world.deployments.deploy(DeploymentWorld.files())
