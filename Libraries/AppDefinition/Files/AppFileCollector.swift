@@ -17,6 +17,13 @@ struct AppFileCollector {
     ///   - size: the size that is known before the file is read, in bytes.
     ///   - read: the file's bytes; `nil` when it can't be read.
     mutating func add(_ path: String, size: Int, read: () -> [UInt8]?) {
+        if AppPaths.hasSecrets(path), AppPaths.isRead(path) || AppPaths.isKept(path) {
+            return rest.problems.append(
+                DefinitionProblem(
+                    .secretInClear, severity: .warning, file: path,
+                    "this file usually has secrets, so that it isn't read, and neither the app's history nor an export has it: delete it, since it may be in a backup or a repository, and set the secrets with `partita secret set`"
+                ))
+        }
         guard AppPaths.isRead(path) else {
             noteFolder(of: path)
             if AppPaths.isKept(path) { rest.keep(path, size: size, read: read) }

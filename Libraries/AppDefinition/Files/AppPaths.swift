@@ -49,6 +49,11 @@ enum AppPaths {
 
     static func isKept(_ parts: Parts) -> Bool { parts.count > 1 && isEntered(parts) }
 
+    /// Whether a file at an app's place usually has secrets: what the older tool wrote, and variables (`.env`, `.env.local`).
+    static func hasSecrets(_ path: String) -> Bool {
+        path.hasSameBytes(as: "secrets.json") || components(path).last?.startsWithBytes(of: ".env") == true
+    }
+
     /// The folder of the format that a file's folder at the root seems to be meant for: its name has other capitals, which some file
     /// systems don't tell apart. `nil` for other folders, and for files that no app has.
     static func meantFolder(of path: String) -> String? { meantFolder(of: components(path)) }

@@ -104,7 +104,7 @@ struct OverlookedParts {
         }
     }
 
-    /// Files of variables, which usually have secrets: they are kept with the app like any other file at its places.
+    /// Files of variables, which usually have secrets. Of a folder or an archive they aren't taken; a former version may have them.
     private func reportVariables() {
         for path in paths
         where path.splitAtBytes("/").last?.startsWithBytes(of: ".env") == true
@@ -112,7 +112,7 @@ struct OverlookedParts {
         {
             log.add(
                 .secretInClear, severity: .warning, file: path,
-                "nothing reads this file, and it is kept in the app's history, where it may show secrets: remove it, and use `partita secret set`"
+                "nothing reads this file, and the app's history and its exports have it, where it may show secrets: remove it, and use `partita secret set`"
             )
         }
     }

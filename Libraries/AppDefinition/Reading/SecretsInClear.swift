@@ -31,7 +31,7 @@ struct SecretsInClear {
     private func warn(_ file: String, pointer: String, line: Int?) {
         log.add(
             .secretInClear, severity: .warning, file: file, pointer: pointer, line: line,
-            "a secret in plain text: make it a value with from_secret, set it with `partita secret set`, and change it, since it may be in a backup or a repository"
+            "a secret in plain text, which the app's history and its exports show to whoever may read them: make it a value with from_secret, set it with `partita secret set`, and change it, since it may be in a backup or a repository, too"
         )
     }
 }

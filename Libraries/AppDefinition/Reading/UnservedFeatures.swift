@@ -29,7 +29,7 @@ struct UnservedFeatures {
         if files["secrets.json"] != nil {
             warn(
                 "secrets.json",
-                "secrets in clear text aren't read: `partita secret set` sets them; delete the file, it may be in a backup or a repository"
+                "secrets in clear text aren't read, and this version's history and its exports have them: `partita secret set` sets them; delete the file, it may be in a backup or a repository, and change the secrets"
             )
         }
     }

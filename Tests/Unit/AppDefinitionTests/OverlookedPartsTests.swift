@@ -151,6 +151,24 @@ struct OverlookedPartsTests {
         #expect(shown(try AppFiles(archived: archived, in: "")) == meant)
     }
 
+    @Test func `files of secrets are named, and not kept`() throws {
+        let secrets = ["secrets.json", "functions/.env", "functions/.env.json", "hosting/files/.env.local"]
+        var whole = AppFixture.files
+        for path in secrets + ["elsewhere/.env", "functions/environment.md"] { whole.texts[path] = "{}" }
+        let root = NSTemporaryDirectory() + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: root) }  // the folder of this test alone
+        try Self.write(whole, to: root)
+        let archived = whole.texts.map { AppFiles.ArchivedFile(path: $0.key.text, bytes: Array($0.value.utf8)) }
+            .filter { AppFiles.mayKeep(archived: $0.path) }
+        for files in [try AppFiles(folder: root), try AppFiles(archived: archived, in: "")] {
+            #expect(
+                files.original.map(\.path).sorted() == (AppFixture.files.paths + ["functions/environment.md"]).sorted())
+            let named = files.problems.filter { $0.code == .secretInClear && $0.severity == .warning }
+            #expect(Set(texts: named.map(\.file)) == Set(texts: secrets))
+            #expect(!AppDefinition.inspect(files).problems.contains { $0.severity == .error })
+        }
+    }
+
     @Test func `links are followed inside of the folder, and named otherwise`() throws {
         let root = NSTemporaryDirectory() + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: root) }
