@@ -1,5 +1,7 @@
 import DocumentModel
+import EventLoop
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -173,6 +175,39 @@ import Testing
         #expect(try await add(users, to: app) == ["added", "added", "added"])
         let entered = try AppClient.tokens(try await app.login("ours@example.org", PasswordHashTests.password))
         #expect(entered.user == users[2].id)
+    }
+
+    @Test func `an account that is confirmed while it is imported stays`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app {
+            $0.confirmation = #""emailConfirmationUrl": "https://app.example/confirm""#
+        }
+        let email = "\(Self.id())@example.org"
+        let registered = try await app.call(
+            .post, "auth/providers/local-userpass/register", ["email": .string(email), "password": "my own"])
+        #expect(registered.status == 201)
+        let other = try user(Self.emailUser(Self.id(), email))
+        // The fixture's few connections are for the import, and for other tests.
+        let url = fixture.database
+        let outcomes = try await PostgresClient.withClient(PostgresConfiguration(url: url), on: LoopGroup(1)) {
+            client in
+            let importing = try await client.withTransaction { transaction in
+                let holder = try await transaction.query("SELECT pg_backend_pid()").decode(Int32.self)[0]
+                try await transaction.execute(
+                    "UPDATE partita.auth_users SET is_pending = false WHERE app = $1 AND is_pending", [.text(app.app)])
+                let importing = Task { try await add([other], to: app) }
+                try await eventually("the import waits for the account") {
+                    try await !client.query(
+                        "SELECT FROM pg_stat_activity a WHERE $1::int = any(pg_blocking_pids(a.pid))",
+                        [.int(Int64(holder))]
+                    ).isEmpty
+                }
+                return importing
+            }
+            return try await importing.value
+        }
+        #expect(outcomes.first?.contains("belongs to another user") == true, "\(outcomes)")
+        #expect(try await app.login(email, "my own").status == 200)
     }
 
     @Test func `whoever links an imported identity doesn't take the place of its user`() async throws {

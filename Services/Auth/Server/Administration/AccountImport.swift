@@ -52,7 +52,7 @@ public struct AccountImport: Sendable {
             let tables = AccountTables(sql: transaction)
             var known = try await tables.knownUsers(users.map(\.id), of: app)
             let deleted = try await tables.deletedUsers(users.map(\.id), of: app)
-            var owners = try await tables.owners(users.flatMap(\.identities), of: app)
+            var owners = try await tables.lockedOwners(users.flatMap(\.identities), of: app)
             var outcomes: [Outcome] = []
             var added: [ImportedUser] = []
             for user in users {
@@ -68,8 +68,9 @@ public struct AccountImport: Sendable {
                     known.insert(user.id)
                     for identity in user.identities {
                         // Whoever registered the address has not confirmed it.
-                        if let pending = owners.updateValue((user.id, false), forKey: IdentityName(identity)) {
-                            try await tables.deleteUser(pending.user, of: app, now: WallClock.system.now())
+                        let former = owners.updateValue((user.id, false), forKey: IdentityName(identity))
+                        if let former, former.isPending {
+                            try await tables.deleteUser(former.user, of: app, now: WallClock.system.now())
                         }
                     }
                     added.append(user)
@@ -109,7 +110,24 @@ extension AccountTables {
         Set(texts: try await ShutOutTable(sql).deleted(among: ids, app: app))
     }
 
-    fileprivate func owners(
+    /// The owners of identities. The pending ones are locked, so that none of them is confirmed before it is deleted.
+    fileprivate func lockedOwners(
+        _ identities: [ImportedUser.Identity], of app: String
+    ) async throws -> [IdentityName: (user: String, isPending: Bool)] {
+        var locked: Set<ExactText> = []
+        while true {
+            let owners = try await owners(identities, of: app)
+            let pending = Set(texts: owners.values.filter(\.isPending).map(\.user)).subtracting(locked)
+            if pending.isEmpty { return owners }
+            _ = try await sql.query(
+                "SELECT FROM partita.auth_users WHERE app = $1 AND id = any($2::text[]) ORDER BY id FOR UPDATE",
+                [.text(app), .textArray(pending.sortedTexts)])
+            // Whoever was faster has confirmed some, or deleted them.
+            locked.formUnion(pending)
+        }
+    }
+
+    private func owners(
         _ identities: [ImportedUser.Identity], of app: String
     ) async throws -> [IdentityName: (user: String, isPending: Bool)] {
         let rows = try await sql.query(
