@@ -51,8 +51,18 @@ extension DefinitionReader {
         var source = DataSource(
             name: node.string("name") ?? name, type: type, config: node.document("config"),
             secretConfig: node.document("secret_config"), defaultRules: defaultRules, file: file)
+        noteSettings(node.child("config"), isCluster: source.kind == .documents)
         if let kind = source.kind, kind != .documents { source.rules = serviceRules("\(folder)/\(name)/rules") }
         return source
+    }
+
+    /// Asks for what is known of a data source's settings. Of a cluster's, the others have no effect; those of other services are read where they
+    /// are used.
+    private func noteSettings(_ config: ConfigNode?, isCluster: Bool) {
+        guard let config, let settings = config.value.documentValue else { return }
+        for key in isCluster ? ["clusterName", "sync"] : settings.keys { _ = config.child(key) }
+        // As it always is here.
+        if isCluster, config.value["readPreference"] == "primary" { _ = config.child("readPreference") }
     }
 
     private func serviceRules(_ folder: String) -> [ServiceRule] {

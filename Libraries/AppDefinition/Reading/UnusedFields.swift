@@ -15,20 +15,30 @@ struct UnusedFields {
 
     /// The files, by their beginnings, that are looked at.
     private static let files = [
-        "auth/", "auth_providers/", "environments/", "functions/config.json", "hosting/", "http_endpoints/",
-        "https_endpoints/",
-        "sync/", "triggers/", "values/",
+        "auth/", "auth_providers/", "data_sources/", "environments/", "functions/config.json", "hosting/",
+        "http_endpoints/", "https_endpoints/", "services/", "sync/", "triggers/", "values/",
     ]
+    /// Files among them of which only those parts are read that decide whether they are served.
+    private static let webhooks = "/incoming_webhooks/"
+    /// Where a data source has the settings of sync, of which each place but one is left unread.
+    private static let innerSync = "/config/sync"
 
     /// Fields that say nothing about what an app does, that have no effect when they are as here always, or that are read in another way.
     private static let silent: [String: Set<ExactText>] = [
         "": ["_id", "id", "name", "type", "version", "config", "secret_config", "last_modified", "function_id"],
         "http_endpoints/": ["fetch_custom_user_data", "versions"],
         "https_endpoints/": ["fetch_custom_user_data", "versions"],
+        "data_sources/": clusters, "services/": clusters,
         "hosting/": ["default_error_code", "default_response_code"],
         "sync/": ["last_disabled"],
         "triggers/": ["schedule_type"],
         "values/": ["private", "value"],
+    ]
+
+    /// What Atlas knew a cluster by, and the actions of other services' rules, which old exports have among those of collections.
+    private static let clusters: Set<ExactText> = [
+        "actions", "clusterId", "clusterType", "groupId", "namespaces", "projectId", "providerName", "region",
+        "source_key", "when",
     ]
 
     /// What to do instead of a setting.
@@ -39,11 +49,17 @@ struct UnusedFields {
         "event_batching": "the function runs once for each event: remove it",
         "app_default_domain":
             "hosted files are at an address of their own, which a deployment says: have users go there",
+        "readPreference": "every read is of Postgres' primary: remove it",
+        "readPreferenceTagSets": "every read is of Postgres' primary: remove it",
+        "wireProtocolEnabled":
+            "no client reaches a database by MongoDB's protocol: use sync, functions, remote access to collections or the data API, and remove it",
     ]
 
     /// Records that a field of an object is read.
     mutating func asked(for name: String, of object: Document, file: String, pointer: String) {
-        guard Self.files.contains(where: file.startsWithBytes(of:)) else { return }
+        guard Self.files.contains(where: file.startsWithBytes(of:)), !file.containsBytes(of: Self.webhooks),
+            !pointer.startsWithBytes(of: Self.innerSync)
+        else { return }
         objects[Place(file: file, pointer: pointer), default: (object, [])].names.insert(ExactText(name))
     }
 

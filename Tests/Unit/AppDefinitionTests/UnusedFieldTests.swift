@@ -61,6 +61,30 @@ struct UnusedFieldTests {
         (
             "functions/config.json", #"[{"name": "confirm"}, {"name": "greet", "timeout": 5}]"#, ["1 /1/timeout "]
         ),
+        (
+            "data_sources/mongodb-atlas/config.json",
+            """
+            {"name": "mongodb-atlas", "type": "mongodb-atlas", "linked": 5,
+             "config": {"clusterName": "C", "readPreference": "secondary", "wireProtocolEnabled": true,
+              "readPreferenceTagSets": [{"a": "b"}]}}
+            """,
+            [
+                "1 /linked ", "2 /config/readPreference readPreference has no effect here; every read is",
+                "2 /config/wireProtocolEnabled ", "3 /config/readPreferenceTagSets ",
+            ]
+        ),
+        (
+            "data_sources/mongodb-atlas/Shop/Customer/rules.json",
+            """
+            {"limits": 5, "roles": [{"name": "r", "apply_when": {}, "read": true, "masks": {"a": 1},
+              "fields": {"credit": {"read": true, "mask": "x"}}}],
+             "filters": [{"name": "f", "apply_when": {}, "query": {"a": 1}, "order": 1}]}
+            """, ["1 /limits ", "1 /roles/0/masks ", "2 /roles/0/fields/credit/mask ", "3 /filters/0/order "]
+        ),
+        (
+            "services/mail/config.json", #"{"name": "mail", "type": "http", "config": {"a": 1}, "quota": 5}"#,
+            ["1 /quota "]
+        ),
     ])
     func `a setting without effect is named`(_ file: String, _ text: String, _ expected: [String]) {
         let warnings = warnings(file, text)
@@ -88,6 +112,11 @@ struct UnusedFieldTests {
         ),
         ("hosting/config.json", #"{"enabled": false, "app_default_domain": "a.example"}"#),
         ("functions/other/config.json", #"{"name": "tool", "rules": 5}"#),
+        (
+            "data_sources/mongodb-atlas/config.json",
+            #"{"name": "mongodb-atlas", "type": "mongodb-atlas", "version": 1, "config": {"clusterName": "C", "readPreference": "primary", "readPreferenceTagSets": [], "wireProtocolEnabled": false, "namespaces": [{"a": 1}], "sync": {"state": "disabled", "other": 5}}}"#
+        ),
+        ("services/web/incoming_webhooks/w/config.json", #"{"name": "w", "other": 5}"#),
     ])
     func `what is off or has its default is no setting without effect`(_ file: String, _ text: String) {
         #expect(warnings(file, text) == [])
