@@ -36,7 +36,7 @@ public struct DumpExport: Sendable {
         report: @escaping @Sendable (Status) -> Void = { _ in }
     ) async throws -> [ChangeEvent.Namespace: Int] {
         let namespaces = try await store.collections(of: app).filter {
-            (database == nil || $0.database == database) && (collection == nil || $0.collection == collection)
+            database?.hasSameBytes(as: $0.database) != false && collection?.hasSameBytes(as: $0.collection) != false
         }
         if namespaces.isEmpty { throw DumpError(.noDump, "\(app) has no such collection") }
         var listed: [ChangeEvent.Namespace: [Document]] = [:]

@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// What of a dump isn't imported, as a sentence for each file or folder.
 extension DumpFolder {
     /// The databases of a MongoDB server itself.
@@ -47,7 +49,7 @@ extension DumpFolder {
             }
             for suffix in [".metadata.json", ".metadata.json.gz"] where name.hasSuffix(suffix) {
                 let stem = String(name.dropLast(suffix.count))
-                let hasData = names.contains { $0 == stem + ".bson" || $0 == stem + ".bson.gz" }
+                let hasData = names.containsExactly(stem + ".bson") || names.containsExactly(stem + ".bson.gz")
                 guard !stem.hasPrefix("system.") else { continue }
                 let metadata = try? DumpMetadata(path: path)  // one that can't be read has nothing to import either
                 if metadata?.isView == true {

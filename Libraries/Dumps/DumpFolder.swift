@@ -55,7 +55,7 @@ public enum DumpFolder {
             try add(name, in: directory, names, only: collection, to: &found)
         } else {
             if collection == nil { found.overlooked += overlooked(beside: names, in: directory) }
-            for name in names where database == nil || database == name {
+            for name in names where database?.hasSameBytes(as: name) != false {
                 let path = "\(directory)/\(name)"
                 guard isFolder(path) else { continue }
                 let files = try entries(of: path)
@@ -105,13 +105,13 @@ public enum DumpFolder {
             let stem = String(name.dropLast(name.hasSuffix(".gz") ? 8 : 5))
             let plain = stem.removingPercentEncoding ?? stem
             // Skipped before reading the metadata, since that of other collections may be unreadable.
-            if let chosen, plain != chosen, stem.utf8.count < longestWhole { continue }
+            if let chosen, !plain.hasSameBytes(as: chosen), stem.utf8.count < longestWhole { continue }
             let suffix = name.hasSuffix(".gz") ? ".metadata.json.gz" : ".metadata.json"
             let metadata =
-                names.contains(stem + suffix) ? try DumpMetadata(path: "\(directory)/\(stem)\(suffix)") : nil
+                names.containsExactly(stem + suffix) ? try DumpMetadata(path: "\(directory)/\(stem)\(suffix)") : nil
             // A long name is truncated in the file's name, but complete in the metadata.
             let collection = metadata?.collection ?? plain
-            if let chosen, collection != chosen { continue }
+            if let chosen, !collection.hasSameBytes(as: chosen) { continue }
             if collection.hasPrefix("system.") || metadata?.isView == true { continue }
             let path = "\(directory)/\(name)"
             let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value

@@ -14,13 +14,13 @@ public import Postgres
 /// skip them unless ``Options/firesTriggers`` is set.
 public struct DumpImport: Sendable {
     public struct Options: Sendable {
-        /// Whether the collection's documents are deleted first.
+        /// Whether the collection's documents are deleted first. An import that was interrupted begins anew then.
         public var drops = false
         /// Whether database triggers run for the documents, and for those that are deleted first.
         public var firesTriggers = false
         /// Whether documents that violate the collection's schema are imported.
         public var bypassesSchema = false
-        /// Whether a file that was already imported completely is imported again.
+        /// Whether a file that was already imported is imported again, from its beginning.
         public var again = false
         /// The folder for the files of rejected documents.
         public var rejections = "."
@@ -90,7 +90,7 @@ public struct DumpImport: Sendable {
             try await collection.deleteMany([:], options: DeleteOptions(origin: options.firesTriggers ? nil : .dump))
             try await advance(&record, to: .documents)
         }
-        let log = RejectionLog(path: rejectionsPath(namespace))
+        let log = RejectionLog(path: rejectionsPath(of: record))
         if record.phase == .documents {
             let load = DumpLoad(
                 collection: collection, client: client, log: log, options: options, size: dumped.size, report: report)
@@ -120,9 +120,9 @@ public struct DumpImport: Sendable {
         }
         let digest = try FileDigest.of(dumped.path)
         let known = try await ImportRecord.read(app: app, namespace: namespace, digest: digest, on: client)
-        // Only indexes are left in the phase of indexes: they don't keep the documents from being imported again.
-        if let known, known.phase != .done, !(known.phase == .indexes && options.again) { return known }
-        guard known == nil || options.again else {
+        // Documents that came after the interruption would stay, or the file's first ones be missing, if it were continued.
+        if let known, known.phase != .done, !options.drops, !options.again { return known }
+        guard known?.phase != .done || options.again else {
             throw DumpError(.alreadyImported, "\(dumped.path) was already imported; use --again to import it once more")
         }
         let record = ImportRecord(
@@ -159,9 +159,20 @@ public struct DumpImport: Sendable {
         return result.problems.count == problems
     }
 
-    private func rejectionsPath(_ namespace: ChangeEvent.Namespace) -> String {
+    /// The most bytes of names in the name of a file, which has 255 at most.
+    private static let nameLimit = 180
+
+    /// Each record has a file of its own, whose size it has: imports of another app, or of another file, would write over each other's lines.
+    private func rejectionsPath(of record: ImportRecord) -> String {
         // A collection's name may contain a slash.
-        let name = "\(namespace.database).\(namespace.collection)".map { $0 == "/" ? "_" : $0 }
-        return "\(options.rejections)/\(String(name)).rejected.jsonl"
+        let names = "\(record.namespace.database).\(record.namespace.collection).\(record.app)".utf8.map {
+            $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0
+        }
+        let name =
+            names.count <= Self.nameLimit
+            ? String(decoding: names, as: UTF8.self)
+            : String(decoding: names.prefix(Self.nameLimit), as: UTF8.self)
+                + String(Fingerprint(names).value, radix: 16)
+        return "\(options.rejections)/\(name).\(record.digest).rejected.jsonl"
     }
 }

@@ -243,6 +243,67 @@ import Testing
         }
     }
 
+    @Test func `an interrupted import begins anew on request, and continues without it`() async throws {
+        try await DumpFixture.with { fixture in
+            let dump = try fixture.dump(try DumpFixture.documents(10), as: "items")
+            _ = try await fixture.importer().run(dump)
+            func interrupt() async throws {
+                try await fixture.client.execute("update partita.imports set phase = 'documents'")
+            }
+            try await interrupt()
+            let continued = try await fixture.importer().run(dump)
+            #expect(continued.resumedAfter == 10 && continued.inserted == 10 && continued.rejected == 0)
+
+            try await interrupt()
+            try await fixture.collection("items").insertOne(["_id": "since"])
+            let anew = try await fixture.importer { $0.drops = true }.run(dump)
+            #expect(anew.resumedAfter == 0 && anew.inserted == 10 && anew.rejected == 0)
+            #expect(try await fixture.collection("items").countDocuments() == 10)
+
+            try await interrupt()
+            let again = try await fixture.importer { $0.again = true }.run(dump)
+            #expect(again.resumedAfter == 0 && again.inserted == 0 && again.rejected == 10)
+        }
+    }
+
+    @Test func `imports of two files, and of long names, list what they reject in files of their own`() async throws {
+        try await DumpFixture.with { fixture in
+            let long = String(repeating: "l", count: 120)
+            var paths: Set<String> = []
+            for (number, name) in [(1, "items"), (2, "items"), (3, long), (3, "a/b")] {
+                let bytes = try BSON.encode(["_id": .int32(Int32(number)), "forbidden": true])
+                let path = "\(fixture.folder)/\(paths.count).bson"
+                try Data(bytes).write(to: URL(fileURLWithPath: path))
+                let report = try await fixture.importer().run(
+                    DumpedCollection(
+                        namespace: .init(database: "Shop", collection: name), path: path, metadata: nil,
+                        size: Int64(bytes.count)))
+                let log = try #require(report.rejections)
+                #expect(paths.insert(log).inserted, "\(log)")
+                #expect(log.contains(DumpFixture.app))
+                let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+                #expect(lines.count == 1, "\(lines)")
+            }
+        }
+    }
+
+    @Test func `names of a dump are compared by bytes`() async throws {
+        try await DumpFixture.with { fixture in
+            let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+            for name in ["caf%C3%A9", "cafe%CC%81"] { _ = try? fixture.dump(try DumpFixture.documents(1), as: name) }
+            let all = try DumpFolder.collections(in: "\(fixture.folder)/in")
+            #expect(all.count == 2)
+            for name in [composed, decomposed] {
+                let chosen = try DumpFolder.collections(in: "\(fixture.folder)/in", collection: name)
+                #expect(chosen.map { Array($0.namespace.collection.utf8) } == [Array(name.utf8)])
+                _ = try await fixture.importer().run(try #require(chosen.first))
+            }
+            let counts = try await DumpExport(store: fixture.store, app: DumpFixture.app)
+                .run(to: "\(fixture.folder)/out", collection: composed)
+            #expect(counts.keys.map { Array($0.collection.utf8) } == [Array(composed.utf8)])
+        }
+    }
+
     @Test func `a later dump of the same size is another one`() async throws {
         try await DumpFixture.with { fixture in
             // More than two megabytes that differ in the middle only.
