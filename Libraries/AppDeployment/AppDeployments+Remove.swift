@@ -18,7 +18,7 @@ extension AppDeployments {
     /// - Parameters:
     ///   - deletesDocuments: also for an app that was removed before.
     ///   - serviceLimit: how long to wait until services have stopped it.
-    /// - Throws: `DeploymentError`: `appUnknown`; `deploymentRunning`; `appInUse` when a service still runs the app, so that no document was
+    /// - Throws: `DeploymentError`: `appUnknown`; `deploymentRunning`; `lockLost`; `appInUse` when a service still runs the app, so that no document was
     ///   deleted.
     public func remove(
         _ app: String, deletesDocuments: Bool = false, lockLimit: Duration = .seconds(60),
@@ -27,9 +27,11 @@ extension AppDeployments {
         try await prepare()
         return try await DeploymentLock.hold(
             app, as: by, on: client, waitingFor: lockLimit, waiting: waiting
-        ) { _ in
+        ) { lock in
             guard let last = try await registry.lastVersion(of: app) else { throw try await unknown(app) }
-            let wasDeployed = try await registry.remove(app)
+            let wasDeployed = try await registry.remove(app) { transaction in
+                try await lock.check(in: transaction, consequence: "nothing was changed; remove it again")
+            }
             guard wasDeployed || deletesDocuments else {
                 throw DeploymentError(
                     .appUnknown, "\(app) was removed before; --documents deletes the documents that it has left")
@@ -47,7 +49,15 @@ extension AppDeployments {
                 }
                 warnings.append("warning: \(names) still run it, and stop as soon as they can")
             }
-            let count = deletesDocuments ? try await store(last.definition).deleteAll(of: app) : 0
+            guard deletesDocuments else { return Removal(deletedDocuments: 0, warnings: warnings) }
+            // Without the lock, somebody may have deployed the app again.
+            let count = try await store(last.definition).deleteAll(of: app) { transaction in
+                try await lock.check(
+                    in: transaction,
+                    consequence:
+                        "the app is removed, and not all of its documents are deleted; remove it again with --documents, unless somebody has deployed it since"
+                )
+            }
             return Removal(deletedDocuments: count, warnings: warnings)
         }
     }

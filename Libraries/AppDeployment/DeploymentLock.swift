@@ -82,14 +82,17 @@ struct DeploymentLock: Sendable {
     }
 
     /// Makes sure that the lock is still there, so that nothing is committed without it.
+    /// - Parameter consequence: what is so without the transaction, and what to do.
     /// - Throws: `DeploymentError` with code `lockLost`.
-    func check(in transaction: PostgresTransaction) async throws {
+    func check(
+        in transaction: PostgresTransaction, consequence: String = "nothing was changed; deploy again"
+    ) async throws {
         let rows = try await transaction.query(
             "select from pg_locks l where \(Self.row) and l.pid = $2", [.text(app), .int(Int64(holder))])
         guard !rows.isEmpty else {
             throw DeploymentError(
                 .lockLost,
-                "the connection to Postgres that excludes other deployments of \(app) was lost: nothing was changed; deploy again"
+                "the connection to Postgres that excludes other deployments of \(app) was lost: \(consequence)"
             )
         }
     }

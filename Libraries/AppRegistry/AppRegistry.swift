@@ -118,15 +118,19 @@ public struct AppRegistry: Sendable {
 
     /// Removes an app from all services. Its documents, users, secrets and history stay.
     ///
+    /// - Parameter alongside: runs in the transaction, after the app was removed; when it throws, the app stays.
     /// - Returns: whether it was deployed.
     @discardableResult
-    public func remove(_ app: String) async throws -> Bool {
+    public func remove(
+        _ app: String, alongside: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws -> Bool {
         try await client.withTransaction { transaction in
             let count = try await transaction.execute(
                 """
                 UPDATE partita.apps SET version = version + 1, is_removed = true, deployed_at = now()
                 WHERE id = $1 AND NOT is_removed
                 """, [.text(app)])
+            try await alongside(transaction)
             if count > 0 { try await recording(transaction) }
             return count > 0
         }

@@ -1,5 +1,5 @@
 public import DocumentModel
-import Postgres
+public import Postgres
 
 extension DocumentStore {
     /// How many documents an app has, in all its collections.
@@ -13,13 +13,20 @@ extension DocumentStore {
 
     /// Deletes all documents of an app, in transactions of some hundred. They are deletions like any others, except that the app should not be
     /// deployed, so that no trigger runs. After an interruption it may be done again.
+    /// - Parameter alongside: runs in each of the transactions; when it throws, the documents of this one stay.
     /// - Returns: how many were deleted.
-    public func deleteAll(of app: String) async throws -> Int {
+    public func deleteAll(
+        of app: String, alongside: @Sendable (PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws -> Int {
         var total = 0
         for table in try await tables.all(of: app) {
             while true {
-                let count = try await client.execute(
-                    "delete from \(table.name) where _id in (select _id from \(table.name) order by _id limit 500)")
+                let count = try await client.withTransaction { transaction in
+                    let count = try await transaction.execute(
+                        "delete from \(table.name) where _id in (select _id from \(table.name) order by _id limit 500)")
+                    try await alongside(transaction)
+                    return count
+                }
                 total += count
                 if count == 0 { break }
             }

@@ -5,6 +5,7 @@ import DocumentModel
 import DocumentStore
 import EventLoop
 import Postgres
+import TestSupport
 import Testing
 
 /// What deployments do to stored documents, and which are refused.
@@ -224,6 +225,48 @@ struct DeploymentTests {
                 try await connection.runScript("select pg_advisory_unlock_all()")
             }
             #expect(waits.withLock { $0.count } == 1)
+        }
+    }
+
+    /// The row of the lock of the app's deployments in `pg_locks`.
+    private static let lockOfLife = """
+        locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+            and (classid::bigint << 32 | objid::bigint) = hashtextextended('partita.deployment life', 0)
+        """
+
+    @Test(arguments: [false, true])
+    func `a removal that has lost its lock changes nothing more`(isRemoved: Bool) async throws {
+        try await DeploymentWorld.with { world in
+            _ = try await world.deployments.deploy(DeploymentWorld.files())
+            let c = try world.store(DeploymentWorld.files()).collection("c", database: "d", app: "life")
+            try await c.insertOne(["_id": 1, "team": "t"])
+            if isRemoved { _ = try await world.deployments.remove("life") }
+            let removal = try await world.client.withTransaction { transaction in
+                // The removal waits for what this holds: the app, or its document.
+                let holder = try await transaction.query("select pg_backend_pid()").decode(Int32.self)[0]
+                _ = try await transaction.query(
+                    isRemoved ? #"select from "life/d".c for update"# : "select from partita.apps for update")
+                let removal = Task { try await world.deployments.remove("life", deletesDocuments: true) }
+                try await eventually("the removal waits") {
+                    try await !world.client.query(
+                        "select from pg_stat_activity a where $1::int = any(pg_blocking_pids(a.pid))",
+                        [.int(Int64(holder))]
+                    ).isEmpty
+                }
+                let ended = try await world.client.query(
+                    "select pg_terminate_backend(pid) from pg_locks where \(Self.lockOfLife)"
+                ).decode(Bool.self)
+                #expect(ended == [true])
+                try await eventually("the lock is gone") {
+                    try await world.client.query("select from pg_locks where \(Self.lockOfLife)").isEmpty
+                }
+                return removal
+            }
+            let error = await #expect(throws: DeploymentError.self) { _ = try await removal.value }
+            #expect(error?.code == .lockLost, "\(String(describing: error))")
+            let app = try await world.registry.load("life")
+            #expect((app == nil) == isRemoved)
+            #expect(try await c.countDocuments() == 1)
         }
     }
 
