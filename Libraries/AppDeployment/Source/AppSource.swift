@@ -7,13 +7,15 @@ import Foundation
 public enum AppSource {
     /// The largest archive, in bytes.
     public static let archiveLimit = 64 << 20
+    /// All that a deployed app can have, with its packages.
     private static let limits = ArchiveReader.Limits(
-        entries: 100_000, fileBytes: archiveLimit, totalBytes: AppFiles.totalLimit + AppFiles.otherTotalLimit,
-        unpackedBytes: 1 << 30)
-    /// A larger file isn't part of an app, which is said of it by name.
+        entries: 100_000, fileBytes: archiveLimit,
+        totalBytes: AppFiles.totalLimit + AppFiles.otherTotalLimit + PackageCollector.totalLimit, unpackedBytes: 1 << 30
+    )
+    /// A larger file isn't part of an app, which is said of it by name. Packages are read by themselves.
     private static let appLimits = ArchiveReader.Limits(
-        entries: limits.entries, fileBytes: Hosting.fileLimit, totalBytes: limits.totalBytes,
-        unpackedBytes: limits.unpackedBytes)
+        entries: limits.entries, fileBytes: Hosting.fileLimit,
+        totalBytes: AppFiles.totalLimit + AppFiles.otherTotalLimit, unpackedBytes: limits.unpackedBytes)
 
     /// Reads an app from a folder or an archive.
     /// - Parameters:

@@ -36,6 +36,18 @@ struct ArchivePathTests {
         #expect(files.original.map(\.path) == ["functions/README.md", "realm_config.json"])
     }
 
+    @Test func `an export of all that an app can have is unpacked`() throws {
+        // Texts, other files, and packages: each as many bytes as are allowed.
+        let parts = [
+            ("functions/a.js", AppFiles.totalLimit), ("hosting/files/a", AppFiles.otherTotalLimit),
+            ("functions/node_modules/a/a.js", PackageCollector.totalLimit),
+        ]
+        let archive = try ArchiveWriter(.tarGzip).archive(
+            parts.map { ($0.0, [UInt8](repeating: 32, count: $0.1)) })
+        let files = try AppSource.originals(ofArchive: archive, named: "the export")
+        #expect(files.map(\.bytes.count) == parts.map(\.1))
+    }
+
     @Test(arguments: odd)
     func `an export with such a path writes nothing at all`(_ path: String) throws {
         let folder = NSTemporaryDirectory() + UUID().uuidString
