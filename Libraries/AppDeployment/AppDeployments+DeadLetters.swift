@@ -17,7 +17,7 @@ extension AppDeployments {
     public func deadLetters(
         of app: String, trigger: String?, after number: Int64, limit: Int
     ) async throws -> [Document] {
-        let id = try await deployed(app).id
+        try await deployedVersion(of: app)
         guard try await hasTable("trigger_failures") else { return [] }
         let rows = try await client.query(
             """
@@ -26,7 +26,7 @@ extension AppDeployments {
             from partita.trigger_failures
             where app = $1 and ($2::text is null or trigger = $2) and id > $3 and replayed_at is null order by id limit $4
             """,
-            [.text(id), PostgresValue(trigger), .int(number), .int(Int64(limit)), .int(Int64(Self.reasonLimit))])
+            [.text(app), PostgresValue(trigger), .int(number), .int(Int64(limit)), .int(Int64(Self.reasonLimit))])
         let decoded = try rows.decode((Int64, String, String, String, Int64, String).self)
         return decoded.map { row -> Document in
             [
@@ -189,18 +189,18 @@ extension AppDeployments {
     }
 
     private func row(of number: Int64, app: String) async throws -> FailureRow {
-        let id = try await deployed(app).id
-        guard try await hasTable("trigger_failures") else { throw Self.unknown(number, of: id) }
+        try await deployedVersion(of: app)
+        guard try await hasTable("trigger_failures") else { throw Self.unknown(number, of: app) }
         let rows = try await client.query(
             """
             select to_char(failed_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'), trigger, event_id, event, code, message,
                 function, line::bigint, attempts::bigint
             from partita.trigger_failures where id = $1 and app = $2 and replayed_at is null
-            """, [.int(number), .text(id)]
+            """, [.int(number), .text(app)]
         ).decode((String, String, String, String, String, String, String?, Int64?, Int64).self)
-        guard let row = rows.first else { throw Self.unknown(number, of: id) }
+        guard let row = rows.first else { throw Self.unknown(number, of: app) }
         return FailureRow(
-            app: id, at: row.0, trigger: row.1, event: row.2, body: row.3, code: row.4, message: row.5,
+            app: app, at: row.0, trigger: row.1, event: row.2, body: row.3, code: row.4, message: row.5,
             function: row.6, line: row.7, attempts: row.8)
     }
 

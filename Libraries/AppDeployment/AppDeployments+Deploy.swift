@@ -71,7 +71,7 @@ extension AppDeployments {
     ///   version.
     public func rollBack(_ app: String, to number: Int64?, _ options: Options = Options()) async throws -> Outcome {
         try await prepare()
-        let seen = try await deployed(app).version
+        let seen = try await deployedVersion(of: app)
         if options.isDryRun { return try await tryOut(try await former(number, of: app, at: seen).inspection, options) }
         return try await DeploymentLock.hold(
             app, as: by, on: client, waitingFor: options.lockLimit, waiting: options.waiting
@@ -86,7 +86,7 @@ extension AppDeployments {
     private func former(
         _ number: Int64?, of app: String, at seen: Int64
     ) async throws -> (number: Int64, inspection: AppDefinition.Inspection) {
-        let current = try await deployed(app).version
+        let current = try await deployedVersion(of: app)
         guard number != nil || current == seen else {
             throw DeploymentError(
                 .versionChanged,

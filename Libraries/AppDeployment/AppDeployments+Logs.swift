@@ -7,7 +7,7 @@ extension AppDeployments {
     /// - Parameter moment: only lines before it, as a line's `moment` says; microseconds since 1970.
     /// - Throws: `DeploymentError` with code `appUnknown`.
     public func functionLogs(of app: String, before moment: Int64?, limit: Int) async throws -> [Document] {
-        let id = try await deployed(app).id
+        try await deployedVersion(of: app)
         guard try await hasTable("function_logs") else { return [] }
         let rows = try await client.query(
             """
@@ -18,7 +18,7 @@ extension AppDeployments {
                 where app = $1 and ($2::bigint is null or at < 'epoch'::timestamptz + $2 * interval '1 microsecond')
                 order by at desc limit $3
             ) l order by at
-            """, [.text(id), PostgresValue(moment), .int(Int64(limit))])
+            """, [.text(app), PostgresValue(moment), .int(Int64(limit))])
         let decoded = try rows.decode((String, String, String, String?, String, Int64).self)
         return decoded.map { row -> Document in
             [

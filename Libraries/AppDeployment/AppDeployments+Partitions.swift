@@ -16,8 +16,8 @@ extension AppDeployments {
     /// - Throws: `DeploymentError` with code `appUnknown`.
     public func partitionState(_ partition: String, of app: String) async throws -> Document {
         try await prepare()
-        let id = try await deployed(app).id
-        let key: [PostgresValue] = [.text(id), .text(partition)]
+        try await deployedVersion(of: app)
+        let key: [PostgresValue] = [.text(app), .text(partition)]
         var state: Document = ["partition": .string(partition)]
         let head = try await client.query(
             """
@@ -28,7 +28,7 @@ extension AppDeployments {
         ).decode((String, String).self).first
         state["head"] = head.map { .string($0.0) } ?? .null
         state["published"] = head.map { .string($0.1) } ?? .null
-        state["collections"] = .array(try await collections(with: partition, app: id))
+        state["collections"] = .array(try await collections(with: partition, app: app))
         let page = key + [.int(Int64(Self.partitionRows + 1))]
         let grants =
             try await hasTable("grants")

@@ -90,11 +90,24 @@ public struct AppDeployments: Sendable {
     /// - Throws: `DeploymentError` with code `appUnknown`.
     public func deployed(_ app: String) async throws -> DeployedApp {
         guard let deployed = try await registry.load(app) else {
-            let ids = try await registry.versions().keys.sorted().map(\.text)
-            throw DeploymentError(
-                .appUnknown,
-                "no app \(app) is deployed" + (ids.isEmpty ? "" : "; there are: \(ids.joined(separator: ", "))"))
+            throw Self.notDeployed(app, try await registry.versions())
         }
         return deployed
+    }
+
+    /// The number of an app's deployed version. Its definition, which may have megabytes of packages, isn't read.
+    /// - Throws: `DeploymentError` with code `appUnknown`.
+    @discardableResult
+    public func deployedVersion(of app: String) async throws -> Int64 {
+        let versions = try await registry.versions()
+        guard let version = versions[app] else { throw Self.notDeployed(app, versions) }
+        return version
+    }
+
+    private static func notDeployed(_ app: String, _ versions: [ExactText: Int64]) -> DeploymentError {
+        let ids = versions.keys.sorted().map(\.text)
+        return DeploymentError(
+            .appUnknown,
+            "no app \(app) is deployed" + (ids.isEmpty ? "" : "; there are: \(ids.joined(separator: ", "))"))
     }
 }

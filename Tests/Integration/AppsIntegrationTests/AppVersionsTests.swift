@@ -17,6 +17,22 @@ struct AppVersionsTests {
         }
     }
 
+    @Test func `what needs no definition doesn't read it`() async throws {
+        try await DeploymentWorld.with { world in
+            _ = try await world.deployments.deploy(DeploymentWorld.files())
+            // One that can't be read.
+            try await world.client.execute("update partita.app_versions set definition = '{}'")
+            await #expect(throws: AppRegistryError.self) { _ = try await world.deployments.deployed("life") }
+            #expect(try await world.deployments.deployedVersion(of: "life") == 1)
+            #expect(try await world.deployments.functionLogs(of: "life", before: nil, limit: 10).isEmpty)
+            #expect(try await world.deployments.deadLetters(of: "life", trigger: nil, after: 0, limit: 10).isEmpty)
+            let error = await #expect(throws: DeploymentError.self) {
+                _ = try await world.deployments.functionLogs(of: "gone", before: nil, limit: 10)
+            }
+            #expect(error?.code == .appUnknown && error?.message.contains("there are: life") == true)
+        }
+    }
+
     @Test func `a rollback chooses its version when it has its turn`() async throws {
         try await DeploymentWorld.with { world in
             @Sendable func files(_ number: Int) -> AppFiles {

@@ -75,8 +75,8 @@ public struct Administration: Sendable {
     }
 
     private func performOnUsers(_ call: AdminCall) async throws -> AdminAnswer {
-        let app = try await deployments.deployed(call.app).id
-        let users = AccountAdministration(accounts: accounts, app: app)
+        try await deployments.deployedVersion(of: call.app)
+        let users = AccountAdministration(accounts: accounts, app: call.app)
         if call.action == .listUsers {
             let limit = try call.number("limit", in: 1...Self.pageLimit) ?? 50
             let page = try await users.list(after: call.text("after") ?? "", limit: Int(limit))
@@ -100,7 +100,8 @@ public struct Administration: Sendable {
     }
 
     private func performOnServerKeys(_ call: AdminCall) async throws -> AdminAnswer {
-        let keys = ServerKeys(accounts: accounts, app: try await deployments.deployed(call.app).id)
+        try await deployments.deployedVersion(of: call.app)
+        let keys = ServerKeys(accounts: accounts, app: call.app)
         let name = call.parameter("key") ?? ""
         switch call.action {
         case .makeServerKey: return AdminAnswer(["key": .string(try await keys.make(named: name))])
