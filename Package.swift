@@ -267,7 +267,7 @@ let testTargets: [Target] = [
     tests("Unit", "EventLoopTests", ["EventLoop", "TestSupport", "Texts"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
-    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging", "Metrics", "TestSupport"]),
     tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
     tests(
         "Unit", "ServiceBootstrapTests",
@@ -321,7 +321,7 @@ let testTargets: [Target] = [
         "Unit", "PartitaClientTests",
         [
             "DocumentModel", "EventLoop", "HTTPServer", "Logging", "MemoryStore", "PartitaClient", "SQLite",
-            "SyncEngine", "SyncProtocol", "WebSocket",
+            "SyncEngine", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
 
     tests(

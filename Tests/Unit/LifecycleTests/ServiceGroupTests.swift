@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import Lifecycle
 import Logging
+import TestSupport
 import Testing
 
 @Suite struct ServiceGroupTests {
@@ -53,9 +54,9 @@ import Testing
         async let running: Void = group.run()
         try await journal.wait { $0.contains("a started") }
         // The group begins to watch for the signal shortly before or after it starts its services.
-        try await eventually { log.messages.contains("watching for signals") }
+        try await eventually("it watches") { log.messages.contains("watching for signals") }
         kill(getpid(), SIGUSR2)
-        try await eventually { log.messages.contains("shutting down after a signal") }
+        try await eventually("it shuts down") { log.messages.contains("shutting down after a signal") }
         kill(getpid(), SIGUSR2)
         try await running
         #expect(log.messages.contains("cancelling after another signal"))
@@ -151,13 +152,7 @@ final class Journal: Sendable {
 
     func add(_ line: String) { lines.withLock { $0.append(line) } }
 
-    func wait(_ condition: ([String]) -> Bool) async throws { try await eventually { condition(entries) } }
-}
-
-func eventually(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(10)
-    while !condition() {
-        try #require(ContinuousClock.now < end, "not within 10 seconds")
-        try await Task.sleep(for: .milliseconds(1))
+    func wait(_ condition: ([String]) -> Bool) async throws {
+        try await eventually("the journal is as expected") { condition(entries) }
     }
 }

@@ -2,6 +2,7 @@ import DocumentModel
 import Foundation
 import PartitaClient
 import SyncEngine
+import TestSupport
 import Testing
 
 struct AccountTests {
@@ -165,7 +166,7 @@ struct AccountTests {
             #expect(!seen.contains("bob"))
             #expect(await bobs.next()?.user == "bob")
             others = nil
-            #expect(try await eventually { await fixture.backend.watched == ["bob"] })
+            try await eventually("bob is watched") { await fixture.backend.watched == ["bob"] }
         }
     }
 

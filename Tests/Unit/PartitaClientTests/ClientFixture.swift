@@ -62,13 +62,3 @@ struct ClientFixture {
     static let room = "room=1"
     static let partition = Partition(text: "s:room=1")
 }
-
-/// Waits for something, for a few seconds at most.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-    return false
-}

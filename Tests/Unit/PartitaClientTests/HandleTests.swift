@@ -2,6 +2,7 @@ import DocumentModel
 import PartitaClient
 import SyncEngine
 import SyncProtocol
+import TestSupport
 import Testing
 
 /// Mistakes that an app may make with handles of partitions, and what it is told.
@@ -138,7 +139,7 @@ struct HandleTests {
             let session = try await fixture.session("phone")
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
             try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1", "forbidden": true]) }
-            #expect(try await eventually { try await room.rejected().count == 1 })
+            try await eventually("one is rejected") { try await room.rejected().count == 1 }
             let rejected = try await room.rejected()[0]
             let first = try await room.retry(rejected), second = try await room.retry(rejected)
             #expect(first != nil && second == nil)
@@ -161,11 +162,10 @@ struct HandleTests {
             let session = try await fixture.session("phone")
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
             await fixture.backend.refuseAll(with: .unknownApp)
-            #expect(
-                try await eventually {
-                    var states = try await room.states().makeAsyncIterator()
-                    return await states.next()?.refusal?.serverCode == "unknownApp"
-                })
+            try await eventually("it is refused") {
+                var states = try await room.states().makeAsyncIterator()
+                return await states.next()?.refusal?.serverCode == "unknownApp"
+            }
             try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1"]) }
             let failure = await error { try await room.waitForUploads() }
             #expect(failure?.code == .refused && failure?.serverCode == "unknownApp")

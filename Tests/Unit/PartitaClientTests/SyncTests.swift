@@ -2,6 +2,7 @@ import DocumentModel
 import PartitaClient
 import SQLite
 import SyncEngine
+import TestSupport
 import Testing
 
 struct SyncTests {
@@ -17,9 +18,11 @@ struct SyncTests {
             #expect(snapshot?.inserted == [["_id": "m1", "room": "room=1", "text": "hello"]])
 
             try await second.write { $0.update("Message", id: "m1", ["$set": ["text": "changed"]]) }
-            #expect(try await eventually { try await first.document("Message", id: "m1")?["text"] == "changed" })
+            try await eventually("first has the change") {
+                try await first.document("Message", id: "m1")?["text"] == "changed"
+            }
             try await first.write { $0.delete("Message", id: "m1") }
-            #expect(try await eventually { try await second.find("Message").isEmpty })
+            try await eventually("the document is gone") { try await second.find("Message").isEmpty }
         }
     }
 
@@ -36,7 +39,7 @@ struct SyncTests {
 
             await session.goOnline()
             try await room.waitForUploads()
-            #expect(try await eventually { try await room.pending().isEmpty })
+            try await eventually("nothing waits") { try await room.pending().isEmpty }
             #expect(try await room.document("Message", id: "m1")?["count"] == 2)
         }
     }
@@ -47,15 +50,14 @@ struct SyncTests {
             await fixture.backend.set(losesAnswers: true)
             try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1", "count": 0]) }
             for _ in 0..<5 { try await room.write { $0.update("Message", id: "m1", ["$inc": ["count": 1]]) } }
-            #expect(
-                try await eventually {
-                    let documents = await fixture.backend.documents
-                    return documents.values.first?.document["count"] == 5
-                })
+            try await eventually("the counter is 5") {
+                let documents = await fixture.backend.documents
+                return documents.values.first?.document["count"] == 5
+            }
             await fixture.backend.dropConnections()
             await fixture.backend.set(losesAnswers: false)
             try await room.waitForUploads()
-            #expect(try await eventually { try await room.pending().isEmpty })
+            try await eventually("nothing waits") { try await room.pending().isEmpty }
             #expect(try await room.document("Message", id: "m1")?["count"] == 5)
         }
     }
@@ -92,7 +94,7 @@ struct SyncTests {
                 try await room.write { $0.insert("Message", ["_id": id, "room": "room=1"]) }
             }
             try await room.waitForUploads()
-            #expect(try await eventually { try await room.pending().isEmpty })
+            try await eventually("nothing waits") { try await room.pending().isEmpty }
             try await app.close()
             let store = try await SQLiteDatabase.open(path: try fixture.store(of: "phone"))
             #expect(try await store.execute("DELETE FROM documents WHERE id = 's:m2'", []) == 1)
@@ -103,11 +105,11 @@ struct SyncTests {
             let reopened = try await session.openPartition("room=1")
             #expect(try await reopened.find("Message").map { $0["_id"] } == ["m1"])
             await session.goOnline()
-            #expect(try await eventually { try await reopened.find("Message").count == 2 })
+            try await eventually("two documents came") { try await reopened.find("Message").count == 2 }
             #expect(await fixture.backend.comparisons == [ClientFixture.partition: .different])
             await session.goOffline()
             await session.goOnline()
-            #expect(try await eventually { await fixture.backend.comparisons.isEmpty })
+            try await eventually("no comparison") { await fixture.backend.comparisons.isEmpty }
             try await again.close()
         }
     }
@@ -153,7 +155,7 @@ struct SyncTests {
             #expect(reason.path == "forbidden")
 
             try await room.retry(try #require(rejected.first))
-            #expect(try await eventually { try await room.rejected().first?.changeset.version == 3 })
+            try await eventually("the third is rejected") { try await room.rejected().first?.changeset.version == 3 }
             try await room.discard(try #require(try await room.rejected().first))
             #expect(try await room.rejected().isEmpty)
         }
@@ -201,19 +203,17 @@ struct SyncTests {
 
             // Those that were opened first are served after a reconnection, too.
             await fixture.backend.dropConnections()
-            #expect(
-                try await eventually {
-                    var states = try await third.states().makeAsyncIterator()
-                    return await states.next()?.refusal != nil
-                })
+            try await eventually("it is refused") {
+                var states = try await third.states().makeAsyncIterator()
+                return await states.next()?.refusal != nil
+            }
             try await second.waitForAnswer()
 
             await first.close()
-            #expect(
-                try await eventually {
-                    var states = try await third.states().makeAsyncIterator()
-                    return await states.next()?.isSubscribed == true
-                })
+            try await eventually("it is subscribed") {
+                var states = try await third.states().makeAsyncIterator()
+                return await states.next()?.isSubscribed == true
+            }
             try await third.waitForUploads()
         }
     }
@@ -280,7 +280,7 @@ struct SyncTests {
             }
             await session.goOnline()
 
-            #expect(try await eventually { try await room.rejected().count == 1 })
+            try await eventually("one is rejected") { try await room.rejected().count == 1 }
             let rejected = try await room.rejected()
             #expect(rejected.first?.reason.code == .undeliverable)
             #expect(rejected.first?.changeset.operations.first?.id == "fatal")
