@@ -16,12 +16,14 @@ extension SyncClient {
             }
         case .ack(let ack):
             uploads.answered(ack.partition, ack.version)
+            trial.answered()
             try step(ack.partition) { bookkeeping in
                 bookkeeping.acknowledge(version: ack.version, revision: ack.revision, lost: ack.lost)
             }
             flush()
         case .rejected(let rejection):
             uploads.answered(rejection.partition, rejection.version)
+            trial.answered()
             try step(rejection.partition) { bookkeeping in
                 bookkeeping.reject(version: rejection.version, rejection.reason)
             }
@@ -176,20 +178,41 @@ extension SyncClient {
     }
 
     /// Uploads what the window allows, one changeset per frame, since the gateway groups commits by itself. A suspect is uploaded
-    /// while no other changeset of any partition is in flight.
+    /// while no other changeset of any partition is in flight; while it waits for its trial, the other partitions go on.
     func flush() {
         guard connection.phase == .online, !partitions.values.contains(where: \.bookkeeping.hasSentSuspect) else {
             return
         }
         let isForking = isForking
-        let suspected = partitions.first { $0.value.bookkeeping.nextUpload(isForking: isForking)?.isSuspect == true }
-        if let partition = suspected?.key {
-            if uploads.isEmpty { _ = uploadNext(of: partition, isForking: isForking) }
+        let suspected = partitions.filter { $0.value.bookkeeping.nextUpload(isForking: isForking)?.isSuspect == true }
+            .keys
+        let wait = trial.wait(now: now)
+        if let partition = suspected.first, wait == .zero {
+            if uploads.isEmpty, uploadNext(of: partition, isForking: isForking) { trial.uploaded(now: now) }
             return
         }
-        for partition in partitions.keys {
+        if !suspected.isEmpty { flush(after: wait) }
+        for partition in partitions.keys where !suspected.contains(partition) {
             while uploads.hasRoom(for: Int(limits.uploadWindow)), uploadNext(of: partition, isForking: isForking) {}
         }
+    }
+
+    private func flush(after wait: Duration) {
+        guard !isTrialDue else { return }
+        isTrialDue = true
+        run { client in
+            do {
+                try await Task.sleep(for: wait)
+            } catch {
+                return  // the session is stopping
+            }
+            await client.endWait()
+        }
+    }
+
+    private func endWait() {
+        isTrialDue = false
+        flush()
     }
 
     /// - Returns: Whether there was something to upload.

@@ -25,6 +25,9 @@ actor SyncClient {
     var nextObservation = 0
     var presence = OwnPresence()
     var uploads = UploadWindow()
+    var trial = SuspectTrial()
+    /// Whether a task waits for the suspect's time.
+    var isTrialDue = false
     var connectionStates = Broadcast<ConnectionState>(limit: 1)
     var events = Broadcast<SyncEvent>(limit: 256)
     var presences = Broadcast<UserPresence>(limit: 256)
@@ -68,7 +71,7 @@ actor SyncClient {
     /// Milliseconds since 1970.
     static var milliseconds: Int64 { WallClock.system.now() }
 
-    private var now: Duration { ContinuousClock.now - started }
+    var now: Duration { ContinuousClock.now - started }
 
     /// Sets the timer that calls `tick` at the connection's deadline.
     private func schedule() {
@@ -141,6 +144,7 @@ actor SyncClient {
                             device: device, token: token.text, schemaVersion: configuration.schemaVersion,
                             readsCompact: true)))
             case .resume:
+                trial.connected(now: now)
                 for partition in inOrder { subscribe(partition) }
                 if presence.isUsed { send(.presence(presence.update)) }
             case .sendToken: if let token { send(.token(accessToken: token.text)) }
@@ -204,7 +208,7 @@ actor SyncClient {
             receive(bytes, number: number)
         }
         link.close()
-        if connection.isCurrent(number) {
+        if connection.isCurrent(number), trial.connectionLost(now: now) {
             for partition in partitions.keys { partitions[partition]?.bookkeeping.connectionLost() }
         }
         perform(connection.closed(connection: number, now: now))

@@ -116,7 +116,8 @@ extension DevicePartition {
             in: { $0.suspectCount > 0 && $0.sentCount > 0 }, where: { $0.isSuspect && $0.state == .sent }) != nil
     }
 
-    /// The connection ended without an `error` frame: an unanswered changeset may have crashed the gateway.
+    /// The connection ended without an `error` frame, and that is held against what was in flight (``SuspectTrial``): an unanswered
+    /// changeset may have crashed the gateway.
     public mutating func connectionLost() {
         pending.revise(in: { $0.sentCount > 0 }, where: { $0.state == .sent }) {
             $0.lossCount += 1

@@ -30,8 +30,9 @@ actor FakeBackend: HTTPTransport, SyncTransport {
 
     /// Whether answers to uploads get lost.
     private var losesAnswers = false
-    /// The `_id` of a document whose upload ends the connection, as if the gateway died of it; and how often that happened.
+    /// The `_id` of a document whose upload ends the connection after a time, as if the gateway died of it; and how often that happened.
     private var fatal: Value?
+    private var agony = Duration.zero
     private(set) var deaths = 0
     /// The sessions by number: the refresh token that is valid, and the one that was given for it and takes its place when it is used.
     private var sessions: [Int: (current: String, next: String?)] = [:]
@@ -59,7 +60,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     func set(atLogOut: @escaping @Sendable () -> Void) { self.atLogOut = atLogOut }
     func set(atRefresh: @escaping @Sendable () async throws -> Void) { self.atRefresh = atRefresh }
     func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
-    func set(fatal: Value) { self.fatal = fatal }
+    func set(fatal: Value?, after agony: Duration = .zero) {
+        self.fatal = fatal
+        self.agony = agony
+    }
     func set(tokenLife: Int64) { self.tokenLife = tokenLife }
     func set(hasEndedSessions: Bool) { self.hasEndedSessions = hasEndedSessions }
 
@@ -197,13 +201,21 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         return store[partition].holdings == holds ? .same : .different
     }
 
+    private func die(_ number: Int) {
+        deaths += 1
+        connections[number]?.close()
+        connections[number] = nil
+        subscriptions[number] = nil
+    }
+
     private func commit(_ upload: DeviceFrame.Upload, from number: Int) {
         for changeset in upload.changesets {
             if let fatal, changeset.operations.contains(where: { $0.id == fatal }) {
-                deaths += 1
-                connections[number]?.close()
-                connections[number] = nil
-                subscriptions[number] = nil
+                if agony == .zero { return die(number) }
+                Task {
+                    try await Task.sleep(for: agony)
+                    die(number)
+                }
                 return
             }
             let answer = write(changeset, device: devices[number] ?? "", in: upload.partition)
