@@ -100,9 +100,12 @@ enum BackupCommand {
         let origin: String = try await transaction.query(
             "select \(BackupManifest.epochName) from partita.epochs order by epoch desc limit 1"
         ).only.decode(0)
+        let extensions = try await NeededExtensions.all(of: schemas, on: transaction)
         return BackupManifest(
             createdAt: time, epoch: epoch, schemas: schemas,
-            extensions: try await NeededExtensions.all(of: schemas, on: transaction), dumpBytes: 0, dumpDigest: nil,
+            extensions: extensions.map(\.name),
+            extensionSchemas: Dictionary(uniqueKeysWithValues: extensions.map { ($0.name, $0.schema) }),
+            dumpBytes: 0, dumpDigest: nil,
             origin: origin, apps: apps, media: media, hasKeys: false)
     }
 

@@ -15,6 +15,8 @@ struct BackupManifest: Codable, Sendable {
     var schemas: [String]
     /// The extensions of Postgres that what is dumped needs; in backups of earlier versions, all that the database had.
     var extensions: [String]
+    /// The schema of each extension, to which the dump's objects refer; backups of earlier versions don't say it.
+    var extensionSchemas: [String: String]?
     var dumpBytes: Int
     /// The dump's SHA-256, hexadecimal; backups of earlier versions have none.
     var dumpDigest: String?
@@ -54,6 +56,8 @@ struct BackupManifest: Codable, Sendable {
     /// An epoch's name, in SQL over `partita.epochs`. A restore begins an epoch of its own, so that a copy of the database has other ones
     /// than this from then on.
     static let epochName = "epoch || '/' || extract(epoch from started_at)"
+
+    func schema(ofExtension name: String) -> String { extensionSchemas?[name] ?? "public" }
 
     static func dump(in directory: String) -> String { directory + "/database.dump" }
     static func media(in directory: String) -> String { directory + "/media" }

@@ -81,7 +81,7 @@ enum RestoreCommand {
     ) async throws {
         try await refuseWhileServicesRun(tool.postgres)
         if !arguments.has("replace") { try await refuseAnotherSystem(manifest, tool.postgres) }
-        try await NeededExtensions.require(manifest.extensions, on: tool.postgres)
+        try await NeededExtensions.require(manifest, on: tool.postgres)
         let topics = BrokerReset(tool)
         try await topics.check()
         let lost = try MediaInventory.check(manifest, in: directory, acceptsLoss: arguments.has("accept-lost-media"))
@@ -190,11 +190,8 @@ enum RestoreCommand {
             try await client.hasTable("partita.collections")
             ? try await client.query("select distinct schema_name from partita.collections").decode(String.self) : []
         let schemas = Set(present).union(manifest.schemas).union(["partita"])
-        return
-            (schemas.sorted().map { "drop schema if exists \($0.postgresIdentifier) cascade;" }
-            + manifest.extensions.map {
-                "create extension if not exists \($0.postgresIdentifier) schema public cascade;"
-            })
+        let creation = try await NeededExtensions.creation(manifest, on: client)
+        return (schemas.sorted().map { "drop schema if exists \($0.postgresIdentifier) cascade;" } + creation)
             .joined(separator: "\n")
     }
 
