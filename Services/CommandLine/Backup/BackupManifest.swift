@@ -18,7 +18,7 @@ struct BackupManifest: Codable, Sendable {
     /// The schema of each extension, to which the dump's objects refer; backups of earlier versions don't say it.
     var extensionSchemas: [String: String]?
     var dumpBytes: Int
-    /// The dump's SHA-256, hexadecimal; backups of earlier versions have none.
+    /// The dump's SHA-256, hexadecimal; a restore needs it.
     var dumpDigest: String?
     /// The beginning of the epoch, by which later states of the same database are known (``epochName``); backups of earlier versions
     /// don't say it.
@@ -65,7 +65,7 @@ struct BackupManifest: Codable, Sendable {
     static func keys(in directory: String) -> String { directory + "/keys.env" }
     private static func file(in directory: String) -> String { directory + "/manifest.json" }
 
-    /// Reads the manifest of a backup, and checks the dump's size and SHA-256.
+    /// Reads the manifest of a backup, and checks its schemas, and the dump's size and SHA-256.
     /// - Throws: `ToolError` that says what is missing or damaged.
     static func read(from directory: String) throws -> BackupManifest {
         guard let data = FileManager.default.contents(atPath: file(in: directory)) else {
@@ -80,17 +80,25 @@ struct BackupManifest: Codable, Sendable {
         guard manifest.format == currentFormat else {
             throw ToolError("\(directory) is of format \(manifest.format), this tool reads \(currentFormat)")
         }
+        if let foreign = manifest.schemas.first(where: { !OwnedSchemas.has($0) }) {
+            throw ToolError(
+                "\(file(in: directory)) names the schema \(foreign), which isn't Partita's: a restore drops the schemas that it names. Nothing has changed"
+            )
+        }
+        guard let digest = manifest.dumpDigest else {
+            throw ToolError(
+                "\(file(in: directory)) has no dumpDigest, the SHA-256 of the dump: it was edited, or made by a version before there was one. Nothing has changed"
+            )
+        }
         let size = try? FileManager.default.attributesOfItem(atPath: dump(in: directory))[.size] as? Int
         guard size == manifest.dumpBytes else {
             throw ToolError(
                 "\(dump(in: directory)) is damaged: it has \(size.map { "\($0)" } ?? "no") bytes, not \(manifest.dumpBytes)"
             )
         }
-        if let digest = manifest.dumpDigest {
-            let present = try FileDigest.sha256(of: dump(in: directory))
-            guard present == digest else {
-                throw ToolError("\(dump(in: directory)) is damaged: its SHA-256 is \(present), not \(digest)")
-            }
+        let present = try FileDigest.sha256(of: dump(in: directory))
+        guard present == digest else {
+            throw ToolError("\(dump(in: directory)) is damaged: its SHA-256 is \(present), not \(digest)")
         }
         return manifest
     }

@@ -122,6 +122,7 @@ extension EndToEnd {
                 ])
             #expect(used.status == .exited(1))
             #expect(used.output.contains("still use the database"), "\(used.output)")
+            try await refuseEditedManifests(backup, system)
             // A dump that was cut off changes nothing.
             let dump = "\(backup)/database.dump"
             let whole = try Data(contentsOf: URL(fileURLWithPath: dump))
@@ -135,6 +136,27 @@ extension EndToEnd {
             let changed = try await tool(["restore", backup], system)
             #expect(changed.status == .exited(1))
             #expect(changed.output.contains("is damaged: its SHA-256 is "), "\(changed.output)")
+        }
+
+        /// A restore drops what the manifest names, and trusts the dump's digest.
+        private func refuseEditedManifests(_ backup: String, _ system: RunningSystem) async throws {
+            let file = "\(backup)/manifest.json", own = try String(contentsOfFile: file, encoding: .utf8)
+            for schema in ["public", "pg_catalog", "/RChat", "somebody else/RChat", "rchat/", "Partita"] {
+                let edited = own.replacing(#""schemas" : ["#, with: #""schemas" : ["\#(schema)","#)
+                #expect(edited != own)
+                try edited.write(toFile: file, atomically: true, encoding: .utf8)
+                let refused = try await tool(["restore", backup], system)
+                #expect(refused.status == .exited(1))
+                #expect(
+                    refused.output.contains("names the schema \(schema), which isn't Partita's"), "\(refused.output)")
+            }
+            let digestless = own.replacing(/"dumpDigest" : "[^"]+",/, with: "")
+            #expect(digestless != own)
+            try digestless.write(toFile: file, atomically: true, encoding: .utf8)
+            let refused = try await tool(["restore", backup], system)
+            #expect(refused.status == .exited(1))
+            #expect(refused.output.contains("manifest.json has no dumpDigest"), "\(refused.output)")
+            try own.write(toFile: file, atomically: true, encoding: .utf8)
         }
 
         @Test func `a backup has every media file that a document refers to, and names those that don't exist`()
