@@ -110,7 +110,7 @@ enum BackupCommand {
     }
 
     /// Writes the inventory of the objects that the database refers to, and copies those that aren't copied yet.
-    /// - Returns: how many can't be copied, since they don't exist; and how many have another size than when they were stored.
+    /// - Returns: how many can't be copied, since they don't exist; and how many have another size or other bytes than when they were stored.
     private static func writeInventory(
         _ transaction: PostgresTransaction, to file: String, copying copy: MediaCopy?
     ) async throws -> (missing: Int, damaged: Int) {
@@ -142,18 +142,21 @@ enum BackupCommand {
                         if missing <= 10 {
                             Progress.line("\(copy.source)/\(name) doesn't exist, although a document refers to it")
                         }
-                    } else if let found = copy.size(of: name), found != size {
+                    } else if let damage = try damage(of: name, size: size, in: copy) {
                         damaged += 1
                         loss = .damaged
-                        if damaged <= 10 {
-                            Progress.line("\(copy.source)/\(name) is damaged: it has \(found) bytes, not \(size)")
-                        }
+                        if damaged <= 10 { Progress.line("\(copy.source)/\(name) is damaged: it \(damage)") }
                     }
                 }
                 lines += MediaInventory.line(name, size: size, lost: loss)
             }
             try handle.write(contentsOf: Data(lines.utf8))
         }
+    }
+
+    private static func damage(of object: String, size: Int, in copy: MediaCopy) throws -> String? {
+        if let found = copy.size(of: object), found != size { return "has \(found) bytes, not \(size)" }
+        return try MediaInventory.damage(of: object, in: copy.target)
     }
 
     private static func writeKeys(_ variables: [(name: String, value: String)], to file: String) throws {
@@ -174,7 +177,7 @@ enum BackupCommand {
             }
             if damaged > 0 {
                 Progress.line(
-                    "MEDIA ARE DAMAGED: \(damaged) of \(objects) have another size in \(media.files ?? "") than when they were stored"
+                    "MEDIA ARE DAMAGED: \(damaged) of \(objects) have another size or other bytes in \(media.files ?? "") than when they were stored"
                 )
             }
         } else if manifest.media.objects > 0 {

@@ -49,7 +49,7 @@ struct BackupManifest: Codable, Sendable {
         var haveSizes: Bool?
         /// How many of the objects didn't exist as files; `nil` when they aren't copied, and in backups of earlier versions.
         var missing: Int?
-        /// How many have another size than when they were stored; `nil` as above.
+        /// How many have another size or other bytes than when they were stored; `nil` as above.
         var damaged: Int?
     }
 

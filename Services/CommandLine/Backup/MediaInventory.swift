@@ -13,7 +13,19 @@ enum MediaInventory {
         "\(object)\t\(size)\(lost.map { "\t\($0.rawValue)" } ?? "")\n"
     }
 
-    /// Compares the sizes of a backup's media with the inventory.
+    /// What is wrong with the bytes of an object's file, whose name has their SHA-256 (`app/3f/SHA-256-id`); `nil` if nothing is, or the
+    /// name has none.
+    /// - Throws: `ToolError` when the file can't be read.
+    static func damage(of object: String, in directory: String) throws -> String? {
+        let name = object.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(object).utf8
+        let digest = name.prefix { $0 != UInt8(ascii: "-") }
+        let isDigit: (UInt8) -> Bool = { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        guard digest.count == 64, digest.count < name.count, digest.allSatisfy(isDigit) else { return nil }
+        let present = try FileDigest.sha256(of: "\(directory)/\(object)")
+        return present.utf8.elementsEqual(digest) ? nil : "has the SHA-256 \(present), not the one of its name"
+    }
+
+    /// Compares the sizes of a backup's media with the inventory, and their bytes with the digests in their names.
     /// - Returns: the objects that the backup doesn't have as they were stored.
     /// - Throws: `ToolError` that names what has got lost since the backup was made, unless `acceptsLoss`.
     static func check(_ manifest: BackupManifest, in directory: String, acceptsLoss: Bool) throws -> Set<ExactText> {
@@ -33,10 +45,13 @@ enum MediaInventory {
             }
             let path = "\(media)/\(fields[0])"
             let found = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
-            if fields.count == 2, found == size { continue }
+            var problem = found == nil ? "doesn't exist" : nil
+            if let found, found != size { problem = "has \(found) bytes, not \(size)" }
+            if fields.count == 2, problem == nil { problem = try damage(of: fields[0], in: media) }
+            if fields.count == 2, problem == nil { continue }
             lost.insert(ExactText(fields[0]))
-            guard fields.count == 2 else { continue }  // it was lost before
-            problems.append(found.map { "\(path) has \($0) bytes, not \(size)" } ?? "\(path) doesn't exist")
+            // Without one it was lost before.
+            if fields.count == 2, let problem { problems.append("\(path) \(problem)") }
         }
         guard !problems.isEmpty else { return lost }
         let text = "\(problems.count) media of the backup are missing or damaged: \(problems[0])"

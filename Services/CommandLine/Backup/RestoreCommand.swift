@@ -84,7 +84,9 @@ enum RestoreCommand {
         try await NeededExtensions.require(manifest, on: tool.postgres)
         let topics = BrokerReset(tool)
         try await topics.check()
-        let lost = try MediaInventory.check(manifest, in: directory, acceptsLoss: arguments.has("accept-lost-media"))
+        let lost = try await Progress.step("checking media") {
+            try MediaInventory.check(manifest, in: directory, acceptsLoss: arguments.has("accept-lost-media"))
+        }
         let copy =
             manifest.media.areCopied
             ? try media.files.map { try MediaCopy(from: BackupManifest.media(in: directory), to: $0, lost: lost) } : nil

@@ -96,6 +96,40 @@ extension EndToEnd {
             try await target.drop()
         }
 
+        @Test func `media of the right size with other bytes are found, by a backup and by a restore`() async throws {
+            let system = try await RunningSystem.shared()
+            // As media-offload names it: the SHA-256 of `whole`, and an id.
+            let digest = "5d5766cf2d78701614200418ee1450690d9af12c84d52545e4802f001ad53099"
+            let object = "other-bytes/\(digest.prefix(2))/\(digest)-656f00000000000000000001"
+            let source = "\(system.directory)/media/\(object)"
+            _ = try await system.query(
+                """
+                insert into partita.media_objects (app, digest, object, size, content_type, is_stored)
+                values ('other-bytes', '\(digest)', '\(object)', 5, 'image/png', true)
+                """)
+            try write("whole", to: source)
+            let backup = try await RestoreTarget.backup("other-bytes", of: system)
+            try write("other", to: source)
+            let made = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["backup", "\(backup)-2"],
+                environment: SystemBackup.environment(system))
+            try FileManager.default.removeItem(atPath: "\(system.directory)/media/other-bytes")
+            _ = try await system.query("delete from partita.media_objects where app = 'other-bytes'")
+            #expect(made.status == .exited(1))
+            #expect(made.output.contains("\(source) is damaged: it has the SHA-256 "), "\(made.output)")
+
+            let target = try await RestoreTarget("other_bytes", beside: system)
+            try write("other", to: "\(backup)/media/\(object)")
+            let refused = try await target.tool(["restore", backup])
+            #expect(refused.status == .exited(1))
+            #expect(refused.output.contains("\(backup)/media/\(object) has the SHA-256 "), "\(refused.output)")
+            #expect(try await target.query("select to_regnamespace('partita') is null") == "t")
+            #expect(!FileManager.default.fileExists(atPath: "\(target.media)/\(object)"))
+            let accepted = try await target.tool(["restore", backup, "--accept-lost-media"])
+            #expect(accepted.status == .exited(0), "\(accepted.output)")
+            try await target.drop()
+        }
+
         @Test func `a backup of a system with an object store lists its objects, and misses none`() async throws {
             let system = try await RunningSystem.shared()
             _ = try await system.query(
