@@ -25,30 +25,41 @@ enum BackupCommand {
         guard !FileManager.default.fileExists(atPath: directory) else {
             throw ToolError("\(directory) exists: a backup goes into a new directory")
         }
-        // The directory gets its name when it is complete.
-        let partial = directory + ".partial"
-        if FileManager.default.fileExists(atPath: partial) { try FileManager.default.removeItem(atPath: partial) }
-        try FileManager.default.createDirectory(
-            atPath: partial, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         try await Tool.run(configuration) { tool in
-            var manifest = try await write(tool, configuration, media: media, to: partial)
-            if arguments.has("include-keys") {
-                try writeKeys(configuration.keyVariables, to: BackupManifest.keys(in: partial))
-                manifest.hasKeys = true
-            }
-            try manifest.write(to: partial)
-            try DurableFile.rename(partial, to: directory)
-            report(manifest, directory, media)
-            let lost = (manifest.media.missing ?? 0) + (manifest.media.damaged ?? 0)
-            guard lost == 0 || arguments.has("accept-lost-media") else {
-                throw ToolError(
-                    "\(directory) is complete but for \(lost) media; with --accept-lost-media that is no failure")
+            try await RestoreLock.share(on: tool.postgres) {
+                try await make(
+                    directory, tool, configuration, media: media, includesKeys: arguments.has("include-keys"),
+                    acceptsLoss: arguments.has("accept-lost-media"))
             }
         }
     }
 
     /// The variable of the keys with which signing keys and secrets in the database are encrypted.
     static let encryptionKeys = "PARTITA_ENCRYPTION_KEYS"
+
+    private static func make(
+        _ directory: String, _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, includesKeys: Bool,
+        acceptsLoss: Bool
+    ) async throws {
+        // The directory gets its name when it is complete.
+        let partial = directory + ".partial"
+        if FileManager.default.fileExists(atPath: partial) { try FileManager.default.removeItem(atPath: partial) }
+        try FileManager.default.createDirectory(
+            atPath: partial, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        var manifest = try await write(tool, configuration, media: media, to: partial)
+        if includesKeys {
+            try writeKeys(configuration.keyVariables, to: BackupManifest.keys(in: partial))
+            manifest.hasKeys = true
+        }
+        try manifest.write(to: partial)
+        try DurableFile.rename(partial, to: directory)
+        report(manifest, directory, media)
+        let lost = (manifest.media.missing ?? 0) + (manifest.media.damaged ?? 0)
+        guard lost == 0 || acceptsLoss else {
+            throw ToolError(
+                "\(directory) is complete but for \(lost) media; with --accept-lost-media that is no failure")
+        }
+    }
 
     private static func write(
         _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, to directory: String
@@ -82,6 +93,11 @@ enum BackupCommand {
     }
 
     private static func describe(_ transaction: PostgresTransaction) async throws -> BackupManifest {
+        let nothing = ToolError(
+            "NoSystem: the database has nothing of Partita: check its URL, or start the services, which create their tables"
+        )
+        guard try await transaction.hasTable("partita.epochs"), try await transaction.hasTable("partita.collections")
+        else { throw nothing }
         let row = try await transaction.query(
             """
             select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), (select max(epoch) from partita.epochs),
@@ -90,7 +106,8 @@ enum BackupCommand {
                 (select coalesce(array_agg(distinct app), '{}') from partita.collections)
             """
         ).only
-        let (time, epoch, schemas, apps) = try row.decode((String, Int, [String], [String]).self)
+        let (time, latest, schemas, apps) = try row.decode((String, Int?, [String], [String]).self)
+        guard let epoch = latest else { throw nothing }
         var media = BackupManifest.Media(objects: 0, bytes: 0, areCopied: false)
         if try await transaction.hasTable("partita.media_objects") {
             (media.objects, media.bytes) = try await transaction.query(

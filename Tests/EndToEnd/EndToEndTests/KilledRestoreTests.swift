@@ -38,6 +38,13 @@ extension EndToEnd {
             #expect(second.status == .exited(1))
             #expect(second.output.contains("another restore of this database is running"), "\(second.output)")
 
+            let folder = "\(system.directory)/backups/meanwhile"
+            let saved = try await target.tool(["backup", folder])
+            #expect(saved.status == .exited(1))
+            #expect(saved.output.contains("RestoreRunning: this database is being restored"), "\(saved.output)")
+            #expect(saved.output.contains("Wait until it has ended"), "\(saved.output)")
+            #expect(!FileManager.default.fileExists(atPath: folder + ".partial"))
+
             restore.signal(SIGKILL)
             #expect(await restore.wait() == .signaled(SIGKILL))
             try await eventually("psql and pg_restore end with the tool", within: patience) {
@@ -53,6 +60,17 @@ extension EndToEnd {
                     """
                 ).isEmpty
             }
+            let empty = try await target.tool(["backup", folder])
+            #expect(empty.status == .exited(1))
+            #expect(empty.output.contains("NoSystem: the database has nothing of Partita"), "\(empty.output)")
+
+            // As a backup holds it.
+            _ = try await other.query("set application_name = 'backup by ada@example.com'")
+            _ = try await other.query("select pg_advisory_lock_shared(hashtextextended('partita.restore', 0))")
+            let early = try await target.tool(["restore", backup])
+            #expect(early.status == .exited(1))
+            #expect(early.output.contains("BackupRunning: "), "\(early.output)")
+            #expect(early.output.contains("there is a backup by ada@example.com"), "\(early.output)")
             let kept = try await other.query(
                 "select to_regclass('partita.kept') is not null and to_regclass('partita.epochs') is null")
             #expect(try kept.first?.decode(0) == true)
