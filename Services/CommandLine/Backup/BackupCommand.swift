@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Glibc
 import Postgres
 import ServiceBootstrap
 
@@ -41,6 +42,8 @@ enum BackupCommand {
         _ directory: String, _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, includesKeys: Bool,
         acceptsLoss: Bool
     ) async throws {
+        // What this process and pg_dump make is for its owner only, whatever the umask was: it holds everything.
+        umask(0o077)
         // The directory gets its name when it is complete.
         let partial = directory + ".partial"
         if FileManager.default.fileExists(atPath: partial) { try FileManager.default.removeItem(atPath: partial) }

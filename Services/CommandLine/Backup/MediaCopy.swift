@@ -65,11 +65,16 @@ struct MediaCopy: Sendable {
         let part = to + ".partial"
         if manager.fileExists(atPath: part) { try manager.removeItem(atPath: part) }
         try manager.createDirectory(
-            atPath: (to as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            atPath: (to as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
         do {
             try manager.copyItem(atPath: from, toPath: part)
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return false
+        }
+        // A copy has the permissions of its source otherwise.
+        guard chmod(part, 0o600) == 0 else {
+            throw ToolError("\(part) can't be written: \(String(cString: strerror(errno)))")
         }
         try DurableFile.sync(part)
         guard rename(part, to) == 0 else {

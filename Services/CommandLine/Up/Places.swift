@@ -31,7 +31,9 @@ struct Places: Sendable {
     /// The encryption key of secrets in Postgres. A reset keeps it, since Postgres may be an external one that is not reset.
     var keyFile: String { data + "/encryption.key" }
 
+    /// Makes the directories. From then on nobody else may write what this process and its children make, whatever the umask was.
     func create() throws {
+        umask(umask(0o022) | 0o022)
         for directory in [data, engines] {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         }
