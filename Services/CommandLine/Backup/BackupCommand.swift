@@ -101,12 +101,17 @@ enum BackupCommand {
         )
         guard try await transaction.hasTable("partita.epochs"), try await transaction.hasTable("partita.collections")
         else { throw nothing }
+        // An app without documents has no collections; one that was removed may have some.
+        let deployed =
+            try await transaction.hasTable("partita.apps")
+            ? "union select id from partita.apps where not is_removed" : ""
         let row = try await transaction.query(
             """
             select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), (select max(epoch) from partita.epochs),
                 (select array_agg(distinct s) from (
                     select 'partita' union all select schema_name from partita.collections) as names(s)),
-                (select coalesce(array_agg(distinct app), '{}') from partita.collections)
+                (select coalesce(array_agg(a order by a), '{}') from (
+                    select distinct app from partita.collections \(deployed)) as apps(a))
             """
         ).only
         let (time, latest, schemas, apps) = try row.decode((String, Int?, [String], [String]).self)

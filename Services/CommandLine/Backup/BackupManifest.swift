@@ -25,7 +25,7 @@ struct BackupManifest: Codable, Sendable {
     var origin: String?
     /// The versions of Postgres; backups of earlier versions don't say them.
     var postgres: Postgres?
-    /// The apps that were deployed.
+    /// The apps that were deployed or had collections; in backups of earlier versions, only these.
     var apps: [String]
     var media: Media
     /// Whether the backup has `keys.env`.

@@ -159,6 +159,22 @@ extension EndToEnd {
             try own.write(toFile: file, atomically: true, encoding: .utf8)
         }
 
+        @Test func `a backup names the apps that have no documents, too`() async throws {
+            let system = try await RunningSystem.shared()
+            // A database that no service reads.
+            let copy = try await RestoreTarget("empty_app", beside: system)
+            let restored = try await copy.tool(["restore", RestoreTarget.backup("empty-app", of: system)])
+            #expect(restored.status == .exited(0), "\(restored.output)")
+            _ = try await copy.query("insert into partita.apps (id, name, version) values ('empty', 'Empty', 1)")
+            let backup = "\(system.directory)/backups/empty-app-2"
+            let made = try await copy.tool(["backup", backup])
+            #expect(made.status == .exited(0), "\(made.output)")
+            let manifest = try String(contentsOfFile: "\(backup)/manifest.json", encoding: .utf8)
+            #expect(manifest.contains(/"apps" : \[[^\]]*"empty"/), "\(manifest)")
+            #expect(manifest.contains(/"apps" : \[[^\]]*"rchat"/), "\(manifest)")
+            try await copy.drop()
+        }
+
         @Test func `a backup has every media file that a document refers to, and names those that don't exist`()
             async throws
         {
