@@ -159,6 +159,81 @@ struct LanguageTests {
         #expect(result.isIdentical(to: expected), "\(result)")
     }
 
+    /// A function may pass the options of its caller on.
+    @Test func `options replace no argument of a call`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = async options => {
+              const items = context.services.get("mongodb-atlas").db("D").collection("Item"), mine = { owner: "me" }, set = { $set: { a: 1 } };
+              await items.updateOne(mine, set, options);
+              await items.updateMany(mine, set, options);
+              await items.replaceOne(mine, { a: 1 }, options);
+              await items.deleteOne(mine, options);
+              await items.deleteMany(mine, options);
+              await items.findOneAndUpdate(mine, set, options);
+              await items.findOneAndReplace(mine, { a: 1 }, options);
+              await items.findOneAndDelete(mine, options);
+              await items.insertOne({ _id: 1 }, options);
+              await items.insertMany([{ _id: 1 }], options);
+              await items.findOne(mine, { a: 1 }, options);
+              await items.find(mine, { a: 1 }, options).toArray();
+              await items.find(mine, { a: 1 }, options).explain();
+              await items.aggregate([{ $match: mine }], options).toArray();
+              await items.count(mine, options);
+              await items.countDocuments(mine, options);
+              await items.estimatedDocumentCount(options);
+              await items.distinct("a", mine, options);
+              await items.bulkWrite([{ deleteOne: { filter: mine } }], options);
+              const bulk = items.initializeOrderedBulkOp();
+              bulk.find(mine).remove();
+              await bulk.execute(options);
+            }
+            """
+        ])
+        let names = [
+            "database", "collection", "filter", "query", "update", "replacement", "document", "documents", "pipeline",
+            "operations", "field",
+        ]
+        let options = Document(fields: names.map { .init($0, "theirs") } + [.init("maxTimeMS", .int32(5))])
+        _ = try host.call("main") { _ in .success(.array([])) }.get()
+        let (without, logs) = (host.effects, host.logs)
+        _ = try host.call("main", [.document(options)]) { _ in .success(.array([])) }.get()
+        let effects = host.effects.dropFirst(without.count)
+        #expect(without.count == 20 && effects.count == 20 && logs.isEmpty)
+        for (effect, plain) in zip(effects, without) {
+            var arguments = effect.arguments
+            #expect(arguments["maxTimeMS"]?.intValue == 5, "\(effect.action)")
+            arguments["maxTimeMS"] = nil
+            #expect(arguments == plain.arguments, "\(effect.action)")
+        }
+        #expect(host.logs.contains("warn: updateMany has no option 'filter': it is ignored"))
+    }
+
+    @Test func `a cursor's methods and a projection win over options, and a session is one of its client's`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = async () => {
+              const items = context.services.get("mongodb-atlas").db("D").collection("Item");
+              await items.find({}, { a: 1 }, { limit: 100, skip: 100, sort: { b: 1 }, projection: { secret: 1 } })
+                .limit(5).skip(6).sort({ c: 1 }).toArray();
+              await items.find({}, null, { projection: { a: 1 } }).toArray();
+              await items.find({}, { a: 1 }).project({ b: 1 }).toArray();
+              await items.aggregate([], { hint: "theirs" }).hint("mine").toArray();
+              try { await items.deleteOne({}, { session: { id: 0 } }) } catch (error) { return error.message }
+            }
+            """
+        ])
+        let message = try host.call("main") { _ in .success(.array([])) }.get().stringValue
+        #expect(message == "deleteOne needs a session that startSession has made")
+        let effects = host.effects.map(\.arguments)
+        #expect(effects.count == 4)
+        #expect(effects[0]["limit"]?.intValue == 5 && effects[0]["skip"]?.intValue == 6)
+        #expect(effects[0]["sort"] == ["c": .int32(1)] && effects[0]["projection"] == ["a": .int32(1)])
+        #expect(effects[1]["projection"] == ["a": .int32(1)])
+        #expect(effects[2]["projection"] == ["b": .int32(1)])
+        #expect(effects[3]["hint"] == "mine")
+    }
+
     @Test func `a function that answers an endpoint describes its response`() throws {
         let host = try TestHost([
             "answer": """

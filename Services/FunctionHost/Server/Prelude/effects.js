@@ -59,23 +59,32 @@ function refuseUndefinedIn({ filter, pipeline, operations }) {
   if (Array.isArray(pipeline)) for (const stage of pipeline) if (stage?.$match !== undefined) refuseUndefined(stage.$match, "");
   if (Array.isArray(operations)) for (const one of operations) for (const part of Object.values(one ?? {})) if (part?.filter !== undefined) refuseUndefined(part.filter, "");
 }
-// App Services ignored options that begin with "$", such as the misspelled "$upsert".
-function withoutOperators(action, options) {
-  for (const key of Object.keys(options).filter(key => key.startsWith("$"))) {
+// What a call says by its arguments and never by its options, which may be those of the function's caller: with them,
+// `updateMany({ owner }, …, options)` would write any document of any collection.
+const notOptions = [
+  "database", "collection", "filter", "query", "update", "replacement", "document", "documents", "pipeline", "operations", "field",
+];
+// App Services ignored options that begin with "$", such as the misspelled "$upsert", and those that are arguments.
+function onlyOptions(action, options) {
+  for (const key of Object.keys(options).filter(key => key.startsWith("$") || notOptions.includes(key))) {
     delete options[key];
     output().console.warn(`${action} has no option '${key}': it is ignored`);
   }
   return options;
 }
 // The second argument of `find` is a projection, and the options are the third; a session alone is taken for what is meant.
-const reading = (projection, options) =>
-  options === undefined && projection?.session instanceof Session ? [undefined, projection] : [projection, options];
+const reading = (projection, options) => options === undefined && projection?.session instanceof Session
+  ? [{}, projection] : [projection == null ? {} : { projection }, options];
 function collection(effect, service, database, name) {
   const run = (action, args, given) => {
     const { session, ...options } = given ?? {};
     try { refuseUndefinedIn(args); } catch (error) { return Promise.reject(error); }
-    return effect(service, action, {
-      database, collection: name, ...args, ...withoutOperators(action, options), session: session?.id });
+    if (session != null && !(session instanceof Session)) {
+      return Promise.reject(new TypeError(`${action} needs a session that startSession has made`));
+    }
+    const own = { database, collection: name, ...args };
+    // First for the order of the fields, by which a trigger's run that starts again knows its calls, and last for their values.
+    return effect(service, action, { ...own, ...onlyOptions(action, options), ...own, session: session?.id });
   };
   const collect = ordered => new (bulk().BulkOperation)((operations, options) => run("bulkWrite", { operations }, options), ordered);
   return missing({
@@ -83,11 +92,11 @@ function collection(effect, service, database, name) {
     find: (filter = {}, ...more) => {
       const [projection, options] = reading(...more);
       return new Cursor(
-        ...["find", "explain"].map(action => cursor => run(action, { filter, projection, ...cursor }, options)));
+        ...["find", "explain"].map(action => cursor => run(action, { filter, ...projection, ...cursor }, options)));
     },
     findOne: (filter = {}, ...more) => {
       const [projection, options] = reading(...more);
-      return run("findOne", { filter, projection }, options);
+      return run("findOne", { filter, ...projection }, options);
     },
     aggregate: (pipeline = [], options) =>
       new Cursor(...["aggregate", "explain"].map(action => cursor => run(action, { pipeline, ...cursor }, options))),
