@@ -284,6 +284,43 @@ struct FunctionHostTests {
         #expect(try !host.call("random", seed: 43, now: 1_700_000_000_000).get().isIdentical(to: first))
     }
 
+    /// The engine seeds each realm's random numbers with 32 bits, here with the same ones.
+    @Test func `two requests have no random numbers, ids or tokens in common, whatever the engine's seed`() throws {
+        let source =
+            "exports = () => [Math.random(), String(BSON.ObjectId()).slice(8, 18), String(BSON.UUID()), String(new BSON.UUID())]"
+        let host = try TestHost(
+            ["random": source], variables: ["JSC_forceWeakRandomSeed": "1", "JSC_forcedWeakRandomSeed": "7"])
+        let first = try #require(host.call("random").get().arrayValue)
+        let second = try #require(host.call("random").get().arrayValue)
+        #expect(!zip(first, second).contains { $0 == $1 }, "\(first) \(second)")
+        #expect(first[2] != first[3])
+    }
+
+    @Test func `the ids of a request are counted`() throws {
+        let host = try TestHost([
+            "ids": """
+            exports = () => Array.from({ length: 3 }, () => String(new BSON.ObjectId()))
+              .map(id => [id.slice(8, 18), parseInt(id.slice(18), 16)])
+              .every(([bytes, count], index, ids) => bytes === ids[0][0] && count === (ids[0][1] + index) % 2 ** 24)
+            """
+        ])
+        #expect(try host.call("ids").get() == true)
+    }
+
+    @Test func `a run that is repeated has the same UUIDs, from a key that its parent keeps`() throws {
+        let host = try TestHost(["ids": "exports = () => [String(BSON.UUID()), String(BSON.UUID())]"])
+        func ids(key: UInt8) throws -> Value {
+            try host.call("ids", seed: 42) { effect in
+                #expect(effect.service == FunctionEffect.random)
+                return .success(.binary(Binary(Array(repeating: key, count: 32), subtype: 0)))
+            }.get()
+        }
+        let first = try ids(key: 1)
+        #expect(try ids(key: 1) == first)
+        #expect(try ids(key: 2) != first)
+        #expect(first.arrayValue?[0] != first.arrayValue?[1])
+    }
+
     @Test func `a run tells when it reads the clock, once, and not when it only makes dates`() throws {
         let host = try TestHost([
             "made":

@@ -78,5 +78,22 @@ function fromUTF8(bytes) {
   }
   return parts.join("");
 }
-const randomBytes = count => Uint8Array.from({ length: count }, () => Math.floor(Math.random() * 256));
-return { hex, fromHex, toBase64, fromBase64, toUTF8, fromUTF8, toLatin1, randomBytes };
+// Operations on bytes that the host carries out.
+function operate(...words) {
+  const answer = host("crypto", ...words);
+  if (!answer?.startsWith("+")) throw new Error(answer?.slice(1) ?? "cryptography is not supported");
+  return fromBase64(answer.slice(1));
+}
+// Random bytes that can't be predicted. A run that must be repeatable asks its parent for a key, which it answers in the same
+// way when the run is repeated.
+let randomKey, drawn = 0;
+function randomBytes(count) {
+  if (seed === "") return operate("random", String(count));
+  randomKey ??= host("randomKey", String(ordinal++));
+  const bytes = new Uint8Array(count);
+  for (let at = 0; at < count; at += 32) {
+    bytes.set(operate("hmac", "sha256", toBase64(toUTF8(String(drawn++))), randomKey).subarray(0, count - at), at);
+  }
+  return bytes;
+}
+return { hex, fromHex, toBase64, fromBase64, toUTF8, fromUTF8, toLatin1, operate, randomBytes };

@@ -1,5 +1,7 @@
 // `context`: the app as a function sees it.
-let textOfContext = "{}", root = "", ordinal = 0, isRepeatable = false;
+let textOfContext = "{}", root = "", ordinal = 0;
+// From which the random numbers of a run follow that must be repeatable; otherwise empty.
+let seed = "";
 // Whether a number was read that was a double or a long: see `typesOf`.
 let hasTypes = false;
 // The request's arguments, if they are plain JSON.

@@ -1,8 +1,12 @@
 // How a run begins and ends that needs more than `run` itself has.
+function stateOf(seed) {
+  if (seed === "") return new Int32Array(octets().randomBytes(16).buffer, 0, 4);
+  const wide = BigInt.asUintN(64, BigInt(seed));
+  return [Number(wide & 0xffffffffn) | 0, Number(wide >> 32n) | 0, 0x9e3779b9 | 0, 1];
+}
 function randomOf(seed) {
   // sfc32: its 128 bits of state keep the ObjectIds of many runs apart.
-  const wide = BigInt.asUintN(64, BigInt(seed));
-  let a = Number(wide & 0xffffffffn) | 0, b = Number(wide >> 32n) | 0, c = 0x9e3779b9 | 0, count = 1;
+  let [a, b, c, count] = stateOf(seed);
   const next = () => {
     const sum = (a + b | 0) + count | 0;
     count = count + 1 | 0;
@@ -12,7 +16,7 @@ function randomOf(seed) {
     return sum >>> 0;
   };
   for (let round = 0; round < 12; round++) next();
-  return () => next() / 4294967296;
+  return () => ((next() >>> 5) * 2 ** 26 + (next() >>> 6)) / 2 ** 53;
 }
 // The clock of a repeatable run advances with its readings, by a millisecond per thousand, so that a loop that waits for a time
 // ends.

@@ -1,17 +1,5 @@
 // What Node's modules that are written for this host use.
-const { operate } = crypto(), { toBase64, fromBase64, toUTF8, fromUTF8, toLatin1 } = octets();
-// Random bytes that can't be predicted. A run that must be repeatable asks its parent for a key, which the parent answers in the same
-// way when the run is repeated.
-let randomKey, drawn = 0;
-function secureBytes(count) {
-  if (!isRepeatable) return operate("random", String(count));
-  randomKey ??= host("randomKey", String(ordinal++));
-  const bytes = new Uint8Array(count);
-  for (let at = 0; at < count; at += 32) {
-    bytes.set(operate("hmac", "sha256", toBase64(toUTF8(String(drawn++))), randomKey).subarray(0, count - at), at);
-  }
-  return bytes;
-}
+const { toBase64, fromBase64, toUTF8, fromUTF8, toLatin1, operate, randomBytes } = octets();
 const atob = text => {
   const clean = String(text).replace(/[\t\n\f\r ]/g, "");
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(clean) || clean.replace(/=+$/, "").length % 4 === 1) throw new Error("the text isn't Base64");
@@ -27,6 +15,6 @@ function btoa(value) {
   return toBase64(bytes);
 }
 return {
-  operate, toBase64, fromBase64, toUTF8, fromUTF8, secureBytes, atob, btoa,
+  operate, toBase64, fromBase64, toUTF8, fromUTF8, secureBytes: randomBytes, atob, btoa,
   request: (method, request) => effects().asking(root)("http", method, request),
 };

@@ -1,6 +1,7 @@
 // The class of `_id`, which most documents need. `define` would make it, too, but with more of the language's parts that a realm makes when they
 // are first used: rest parameters, descriptors of all statics. That would take each run that reads a document 10 % longer.
-let counter = null;
+// As in the driver, the ids of a realm have the same random bytes, and are counted from a random number.
+let unique, counter;
 class Methods {
   toHexString() { return this.id; }
   toString() { return this.id; }
@@ -21,10 +22,14 @@ ObjectId.isValid = id => /^[0-9a-fA-F]{24}$/.test(String(id));
 ObjectId.createFromHexString = id => new ObjectId(id);
 function digits(id) {
   if (id === undefined || id === null) {
-    const { hex, randomBytes } = octets();
-    counter = ((counter ?? Math.floor(Math.random() * 0xffffff)) + 1) & 0xffffff;
+    if (unique === undefined) {
+      const random = randomOf(seed);
+      unique = Math.floor(random() * 2 ** 40).toString(16).padStart(10, "0");
+      counter = Math.floor(random() * 2 ** 24);
+    }
+    counter = (counter + 1) % 2 ** 24;
     const seconds = Math.floor(Date.now() / 1000);
-    return seconds.toString(16).padStart(8, "0") + hex(randomBytes(5)) + counter.toString(16).padStart(6, "0");
+    return seconds.toString(16).padStart(8, "0") + unique + counter.toString(16).padStart(6, "0");
   }
   const text = typeof id !== "object" ? id : id.toHexString ? id.toHexString() : octets().hex(id);
   if (typeof text !== "string" || !/^[0-9a-fA-F]{24}$/.test(text)) {

@@ -2,15 +2,15 @@
 // - textOfArguments: Extended JSON, or JSON if `kind` has "plain".
 // - kind: has "response" for a function that gets an object for its response as the last argument, and "clock" if the host wants to know
 //   whether the run reads the clock.
-// - seed, now: of a run that must be repeatable; otherwise empty.
-async function run(name, textOfArguments, givenContext, kind, seed, now) {
+// - givenSeed, now: of a run that must be repeatable; otherwise empty.
+async function run(name, textOfArguments, givenContext, kind, givenSeed, now) {
   textOfContext = givenContext;
   root = name;
+  seed = givenSeed;
   const context = globalThis.context = makeContext(name);
   try {
     const isPlainText = kind.startsWith("plain"), args = JSON.parse(textOfArguments);
     if (isPlainText) plainArguments = textOfArguments; else readArguments(args);
-    if (seed !== "") beRepeatable(seed);
     const isWatched = kind.endsWith("clock");
     if (now !== "" || isWatched) setClock(now, isWatched);
     const response = kind.includes("response") ? parts().response() : undefined;
@@ -56,11 +56,9 @@ function readLater(object, names) {
   for (let index = 0; index < names.length; index++) raw[names[index]] = object[names[index]];
   lazyProperties(object, names, name => parts().fromEJSON(raw[name], name), true);
 }
-function beRepeatable(seed) {
-  isRepeatable = true;
-  let random;
-  Math.random = () => (random ??= parts().randomOf(seed))();
-}
+// The engine seeds the random numbers of each realm with 32 bits: among a hundred thousand requests, two would have the same ones.
+let random;
+Math.random = () => (random ??= parts().randomOf(seed))();
 // `Date` as the engine has made it, if the run has another clock.
 let realDate;
 // - start: the time that the clock of a repeatable run shows; otherwise empty.

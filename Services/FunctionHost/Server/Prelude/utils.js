@@ -1,10 +1,5 @@
 // `utils.crypto` and `utils.jwt`, implemented with the host's operations.
-const { toBase64, fromBase64, toUTF8, fromUTF8, hex, randomBytes } = octets();
-function operate(...words) {
-  const answer = host("crypto", ...words);
-  if (!answer?.startsWith("+")) throw new Error(answer?.slice(1) ?? "cryptography is not supported");
-  return fromBase64(answer.slice(1));
-}
+const { toBase64, fromBase64, toUTF8, fromUTF8, hex, operate, randomBytes } = octets();
 const binary = bytes => bson().make("Binary", bytes);
 const bytesOf = value => typeof value === "string" ? toUTF8(value) : value?.buffer instanceof Uint8Array ? value.buffer : value;
 const coded = value => toBase64(bytesOf(value));
@@ -76,4 +71,4 @@ const jwt = {
     return returnHeader ? { header, payload: fromEJSON(payload) } : fromEJSON(payload);
   },
 };
-return { operate, utils: { crypto, jwt } };
+return { utils: { crypto, jwt } };
