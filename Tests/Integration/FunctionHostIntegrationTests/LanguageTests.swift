@@ -159,6 +159,80 @@ struct LanguageTests {
         #expect(result.isIdentical(to: expected), "\(result)")
     }
 
+    /// JSON would leave it out, and the filter match more than was meant.
+    @Test func `a condition that is undefined is refused wherever it is, and nothing is sent`() throws {
+        let calls = [
+            "deleteMany({ owner: undefined })", "deleteMany({ a: { $in: [1, undefined] } })", "deleteMany({ a: [,] })",
+            "deleteMany({ owner: () => 1 })", "deleteMany({ owner: Symbol() })",
+            "deleteMany({ $or: [{ a: { $gt: undefined } }] })",
+            "deleteMany(new Query())", "deleteMany({ a: new Query() })", "deleteMany(new Map([['owner', undefined]]))",
+            "deleteMany({ a: { $in: new Set([undefined]) } })", "deleteMany({ toEJSON: () => ({ owner: undefined }) })",
+            "deleteMany(Promise.resolve({ a: 1 }))", "find(() => 1).toArray()", "count(new Query())",
+            "distinct('a', new Query())",
+            "find(new Query()).explain()", "updateOne({}, { $pull: { items: { owner: undefined } } })",
+            "updateOne({}, { $pull: new Query() })", "findOneAndUpdate({}, { $pull: { items: undefined } })",
+            "updateMany({}, { $set: { 'a.$[e]': 1 } }, { arrayFilters: [{ 'e.id': undefined }] })",
+            "updateMany({}, { $set: { 'a.$[e]': 1 } }, { arrayFilters: [new Query()] })",
+            "aggregate([{ $match: new Query() }]).toArray()",
+            "aggregate([{ $match: { a: { b: undefined } } }]).explain()",
+            "aggregate([{ $facet: { a: [{ $match: { x: undefined } }] } }]).toArray()",
+            "aggregate([{ $lookup: { from: 'b', as: 'b', pipeline: [{ $match: { x: undefined } }] } }]).toArray()",
+            "aggregate([{ $unionWith: { coll: 'b', pipeline: [{ $match: { x: undefined } }] } }]).toArray()",
+            "aggregate([{ $geoNear: { near: [1, 1], distanceField: 'd', query: { x: undefined } } }]).toArray()",
+            "aggregate([{ $graphLookup: { from: 'b', restrictSearchWithMatch: { x: undefined } } }]).toArray()",
+            "bulkWrite([{ deleteMany: { filter: new Query() } }])",
+            "bulkWrite([{ updateOne: { filter: {}, update: { $pull: { a: { b: undefined } } } } }])",
+            "bulkWrite([{ updateOne: { filter: {}, update: { $set: { b: 1 } }, arrayFilters: [{ e: undefined }] } }])",
+        ]
+        let host = try TestHost([
+            "main": """
+            class Query { owner = undefined }
+            const items = context.services.get("mongodb-atlas").db("D").collection("Item");
+            exports = async () => {
+              const results = [];
+              for (const call of [\(calls.map { "() => items.\($0)" }.joined(separator: ", "))]) {
+                try { await call(); results.push(String(call)) }
+                catch (error) { results.push(error.name + " " + error.code + error.message.startsWith("cannot compare to ")) }
+              }
+              return results;
+            }
+            """
+        ])
+        let results = try #require(host.call("main").get().arrayValue)
+        #expect(results.count == calls.count)
+        #expect(results.filter { $0 != "MongoDBError 2true" } == [])
+        #expect(host.effects.isEmpty)
+    }
+
+    @Test func `what a document sets to undefined is left out, as is an argument`() throws {
+        let host = try TestHost([
+            "main": """
+            class Item { _id = 1; a = undefined; filter = { b: undefined } }
+            exports = async () => {
+              const items = context.services.get("mongodb-atlas").db("D").collection("Item");
+              await items.insertOne(new Item());
+              await items.insertMany([{ _id: 1, query: { $match: { a: undefined } } }]);
+              await items.updateOne({ a: 1 }, { $set: { a: undefined, b: [undefined], $pull: { c: undefined } } },
+                { arrayFilters: undefined });
+              await items.replaceOne({ a: 1 }, { filter: { a: undefined } });
+              await items.aggregate([{ $match: { a: 1 } }, { $project: { b: undefined } }]).toArray();
+              await items.bulkWrite([{ insertOne: { document: new Item() } }]);
+              await items.deleteOne(undefined);
+            }
+            """
+        ])
+        _ = try host.call("main") { _ in .success(.array([])) }.get()
+        let effects = host.effects.map(\.arguments)
+        try #require(effects.count == 7)
+        #expect(effects[0]["document"] == ["_id": .int32(1), "filter": [:]])
+        #expect(effects[1]["documents"] == [["_id": .int32(1), "query": ["$match": [:]]]])
+        #expect(effects[2]["update"] == ["$set": ["b": [.null], "$pull": [:]]])
+        #expect(effects[3]["replacement"] == ["filter": [:]])
+        #expect(effects[4]["pipeline"] == [["$match": ["a": .int32(1)]], ["$project": [:]]])
+        #expect(effects[5]["operations"] == [["insertOne": ["document": ["_id": .int32(1), "filter": [:]]]]])
+        #expect(effects[6]["filter"] == nil)
+    }
+
     /// A function may pass the options of its caller on.
     @Test func `options replace no argument of a call`() throws {
         let host = try TestHost([

@@ -1,8 +1,9 @@
 // Everything outside of JavaScript is an effect: a promise here, and a frame to the parent.
 const pending = new Map();
 // The effects of a function, with its name.
-const asking = name => (service, action, args) => new Promise((resolve, reject) => {
-  const text = JSON.stringify(toEJSON(args, false, 0, undefined, hasTypes ? ofArguments : undefined));
+// - place: where the conditions are in the arguments: see `placeInside`.
+const asking = name => (service, action, args, place) => new Promise((resolve, reject) => {
+  const text = JSON.stringify(toEJSON(args, false, 0, undefined, hasTypes ? ofArguments : undefined, place));
   // The stack of the call: when the answer arrives, the function isn't on the stack.
   pending.set(ordinal, { resolve, reject, stack: new Error().stack });
   host("effect", String(ordinal++), service, action, text, name);
@@ -41,23 +42,19 @@ class Cursor {
 }
 
 const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new (objectIds())(), ...document } : document;
-// JSON has no `undefined`: a condition with it, or with a function, would be left out, and the filter match more than was meant. MongoDB
-// refuses `undefined` as well.
-function refuseUndefined(condition, path) {
-  const type = typeof condition;
-  if (type === "undefined" || type === "symbol" || type === "function" && !Object.hasOwn(condition, "toEJSON")) {
-    const reason = type === "undefined" ? "undefined" : `a ${type}`;
-    throw Object.assign(new Error(`cannot compare to ${reason}: the filter's '${path}' is ${reason}`), { name: "MongoDBError", code: 2, hasErrorLabel: () => false });
+// Where the conditions are in the arguments of a call: see `placeInside`.
+const inUpdate = key => key === "$pull" ? "" : undefined;
+const inSearch = key => key === "query" || key === "restrictSearchWithMatch" ? "" : undefined;
+const inPipeline = key => key === "$match" ? "" : key === "$geoNear" || key === "$graphLookup" ? inSearch : inPipeline;
+const inOperations = () => inCall;
+function inCall(key) {
+  switch (key) {
+    case "filter": case "query": case "arrayFilters": return "";
+    case "update": return inUpdate;
+    case "pipeline": return inPipeline;
+    case "operations": return inOperations;
+    default: return undefined;
   }
-  if (condition === null || typeof condition !== "object") return;
-  const prototype = Object.getPrototypeOf(condition);
-  if (!Array.isArray(condition) && prototype !== Object.prototype && prototype !== null) return;
-  for (const key of Object.keys(condition)) refuseUndefined(condition[key], path === "" ? key : `${path}.${key}`);
-}
-function refuseUndefinedIn({ filter, pipeline, operations }) {
-  if (filter !== undefined) refuseUndefined(filter, "");
-  if (Array.isArray(pipeline)) for (const stage of pipeline) if (stage?.$match !== undefined) refuseUndefined(stage.$match, "");
-  if (Array.isArray(operations)) for (const one of operations) for (const part of Object.values(one ?? {})) if (part?.filter !== undefined) refuseUndefined(part.filter, "");
 }
 // What a call says by its arguments and never by its options, which may be those of the function's caller: with them,
 // `updateMany({ owner }, …, options)` would write any document of any collection.
@@ -78,13 +75,12 @@ const reading = (projection, options) => options === undefined && projection?.se
 function collection(effect, service, database, name) {
   const run = (action, args, given) => {
     const { session, ...options } = given ?? {};
-    try { refuseUndefinedIn(args); } catch (error) { return Promise.reject(error); }
     if (session != null && !(session instanceof Session)) {
       return Promise.reject(new TypeError(`${action} needs a session that startSession has made`));
     }
     const own = { database, collection: name, ...args };
     // First for the order of the fields, by which a trigger's run that starts again knows its calls, and last for their values.
-    return effect(service, action, { ...own, ...onlyOptions(action, options), ...own, session: session?.id });
+    return effect(service, action, { ...own, ...onlyOptions(action, options), ...own, session: session?.id }, inCall);
   };
   const collect = ordered => new (bulk().BulkOperation)((operations, options) => run("bulkWrite", { operations }, options), ordered);
   return missing({

@@ -76,9 +76,31 @@ function elementsFromEJSON(elements, name) {
 const writeDouble = value => ({ $numberDouble: Object.is(value, -0) ? "-0.0" : Number.isInteger(value) ? value.toFixed(1) : String(value) });
 const writeNumber = value =>
   Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0) ? { $numberInt: String(value) } : writeDouble(value);
+// JSON has no `undefined`: a condition with it, or with a function, would be left out, and the filter match more than was meant,
+// even all. MongoDB refuses `undefined` as well. So the conversion knows where the conditions are, and leaves out nothing in them.
+//
+// The place of a value that belongs to a condition is its path there, a text. That of any other is a function that returns the
+// places of what is in the value, or `undefined` if it has no condition.
+const placeInside = (place, key) =>
+  typeof place === "string" ? place === "" ? String(key) : `${place}.${key}` : typeof place === "function" ? place(key) : undefined;
+function leaveOut(value, place) {
+  const type = value instanceof Promise ? "promise" : typeof value, isOther = ["function", "symbol", "promise"].includes(type);
+  // An argument that isn't there isn't a condition.
+  if (typeof place !== "string" || place === "" && !isOther) return;
+  const reason = isOther ? `a ${type}` : "undefined", message = `cannot compare to ${reason}: the filter's '${place}' is ${reason}`;
+  throw Object.assign(new Error(message), { name: "MongoDBError", code: 2, hasErrorLabel: () => false });
+}
+// What a class of the app says it is written as is taken unchanged.
+function checkWritten(written, place) {
+  JSON.stringify(written, (key, part) => {
+    if (part === undefined || typeof part === "function" || typeof part === "symbol") leaveOut(part, placeInside(place, key));
+    return part;
+  });
+}
 // - type: the type of the value's own place, if it is known.
 // - name: that of the field that the value belongs to: see `typeRead`. Without it, only the places themselves tell types.
-function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = undefined) {
+// - place: see `placeInside`.
+function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = undefined, place = undefined) {
   if (depth > 200) throw new TypeError("the value is nested too deeply, or contains itself");
   switch (typeof value) {
     // Half of a surrogate pair has no UTF-8: a text that was cut within a character.
@@ -95,8 +117,10 @@ function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = u
   }
   if (value === null) return null;
   const prototype = Object.getPrototypeOf(value);
-  if ((prototype !== Object.prototype && prototype !== null) || typeof value.toEJSON === "function") return classToEJSON(value, isRelaxed, depth, name);
-  return fieldsToEJSON(value, isRelaxed, depth, name);
+  if ((prototype !== Object.prototype && prototype !== null) || typeof value.toEJSON === "function") {
+    return classToEJSON(value, isRelaxed, depth, name, place);
+  }
+  return fieldsToEJSON(value, isRelaxed, depth, name, place);
 }
 function numberToEJSON(value, type, name) {
   if (type !== "double" && type !== "long") type = name === undefined ? undefined : typeRead(name, value);
@@ -104,28 +128,41 @@ function numberToEJSON(value, type, name) {
   if (type === "long" && Number.isSafeInteger(value)) return { $numberLong: String(value) };
   return typeof type === "object" ? type : writeNumber(value);
 }
-function fieldsToEJSON(value, isRelaxed, depth, name) {
+function fieldsToEJSON(value, isRelaxed, depth, name, place) {
   const out = {}, types = value[typesOf];
   for (const key of Object.keys(value)) {
-    const converted = toEJSON(value[key], isRelaxed, depth + 1, types?.[key], name === undefined ? undefined : nameInside(name, key, value[key]));
-    if (converted === undefined) continue;
+    const field = value[key], placeOfField = place === undefined ? undefined : placeInside(place, key);
+    const nameOfField = name === undefined ? undefined : nameInside(name, key, field);
+    const converted = toEJSON(field, isRelaxed, depth + 1, types?.[key], nameOfField, placeOfField);
+    if (converted === undefined) {
+      leaveOut(field, placeOfField);
+      continue;
+    }
     if (key === "__proto__") Object.defineProperty(out, key, { value: converted, enumerable: true });
     else out[key] = converted;
   }
   return out;
 }
 // Apart from the plain objects, so that these don't even ask for the classes, which the engine makes when they are first asked for.
-function classToEJSON(value, isRelaxed, depth, name) {
+function classToEJSON(value, isRelaxed, depth, name, place) {
   if (Array.isArray(value)) {
     const kept = value[typesOf], types = Array.isArray(kept?.types) ? typesOfChanged(value, kept) : undefined;
-    return Array.from(value, (element, index) => toEJSON(element, isRelaxed, depth + 1, types ? types[index] : kept, name) ?? null);
+    return Array.from(value, (element, index) => {
+      const placeOfElement = typeof place === "string" ? placeInside(place, index) : place;
+      const converted = toEJSON(element, isRelaxed, depth + 1, types ? types[index] : kept, name, placeOfElement);
+      if (converted === undefined) leaveOut(element, placeOfElement);
+      return converted ?? null;
+    });
   }
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw new TypeError("an invalid Date can't be stored or returned");
     return { $date: isRelaxed && value.getTime() >= 0 ? value.toISOString() : { $numberLong: String(value.getTime()) } };
   }
   if (typeof value.toEJSON === "function") {
-    return isRelaxed && ["Int32", "Double", "Long"].includes(value._bsontype) ? Number(value) : value.toEJSON();
+    if (isRelaxed && ["Int32", "Double", "Long"].includes(value._bsontype)) return Number(value);
+    const written = value.toEJSON();
+    if (typeof place === "string" && value._bsontype === undefined) checkWritten(written, place);
+    return written;
   }
   if (value instanceof RegExp) {
     if (value[writtenAs]) return { $regularExpression: value[writtenAs] };
@@ -134,9 +171,12 @@ function classToEJSON(value, isRelaxed, depth, name) {
     return { $regularExpression: { pattern, options: value.flags.replace(/[^ims]/g, "") } };
   }
   if (value instanceof Uint8Array) return bson().make("Binary", value).toEJSON();
-  if (value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt) return toEJSON(value.valueOf(), isRelaxed, depth, undefined, name);
-  if (value instanceof Set) return toEJSON([...value], isRelaxed, depth, undefined, name);
-  return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth, name);
+  if (value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt) {
+    return toEJSON(value.valueOf(), isRelaxed, depth, undefined, name);
+  }
+  if (value instanceof Promise) leaveOut(value, place);
+  if (value instanceof Set) return toEJSON([...value], isRelaxed, depth, undefined, name, place);
+  return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth, name, place);
 }
 const EJSON = lazily(() => ({
   parse: text => fromEJSON(JSON.parse(text)),
