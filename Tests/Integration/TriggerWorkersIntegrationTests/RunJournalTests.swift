@@ -137,4 +137,42 @@ import Testing
         #expect(fourth.answer(to: request(1, "other")) == nil)
         #expect(fourth.answer(to: request(1, "a")) == nil)
     }
+
+    @Test func `a call that is answered while a write beside it commits is recorded with the next write`() async throws
+    {
+        let fixture = try await TriggersFixture.shared()
+        let records = RunRecords(client: fixture.postgres)
+        func call(_ ordinal: Int64, _ action: String, session: Int64? = nil) -> FunctionEffect {
+            var arguments: Document = [
+                "database": "d", "collection": "c", "document": ["_id": .int64(ordinal)],
+            ]
+            if let session { arguments = ["session": .int64(session)] }
+            return FunctionEffect(
+                ordinal: ordinal, service: "mongodb-atlas", action: action, arguments: arguments, function: "write")
+        }
+        func request(_ ordinal: Int64) -> FunctionEffect {
+            FunctionEffect(
+                ordinal: ordinal, service: "http", action: "post", arguments: ["n": .int64(ordinal)], function: "write")
+        }
+        let first = try RunJournal(run, chain: chain, entries: [], records: records, now: 1000)
+        for write in [call(2, "insertOne"), call(4, "insertOne")] {
+            try await fixture.postgres.withTransaction {
+                try await first.write([.init(effect: write, result: .success(.null))], in: $0)
+                // Begun before the write, answered before it has committed.
+                if write.ordinal == 2 { first.answered(request(1), .success(["statusCode": 201])) }
+            }
+            first.performed(write, .null)
+            if write.ordinal == 2 {
+                // A transaction that has written nothing has recorded nothing either.
+                first.performed(call(3, "startTransaction", session: 0), .null)
+                first.performed(call(3, "commitTransaction", session: 0), .null)
+            }
+        }
+        let second = try RunJournal(
+            run, chain: chain, entries: try #require(await records.entries(of: [run])[0]), records: records, now: 2000)
+        #expect(second.start == 1000)
+        #expect(try second.answer(to: request(1))?.get()["statusCode"] == 201)
+        #expect(try second.answer(to: call(4, "insertOne"))?.get() == .null)
+        #expect(second.divergence == nil)
+    }
 }

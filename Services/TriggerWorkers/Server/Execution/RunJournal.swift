@@ -9,10 +9,10 @@ import Postgres
 
 /// The results of the calls of a trigger's run for one event.
 ///
-/// A write commits together with its entry and those of the calls before it: reads, and what other services have answered. A run that starts
-/// again is answered from the journal up to where the earlier run had come, so nothing is written twice; a run whose calls differ from the
-/// journal is not deterministic, and its event is dead-lettered. A run that starts again in the same process isn't sent to another service for
-/// what that has done already, either.
+/// A write commits together with its entry and those of calls that were answered before: reads, and those of other services. A run that
+/// starts again is answered from the journal up to where the earlier run had come, so nothing is written twice; a run whose calls differ from
+/// the journal is not deterministic, and its event is dead-lettered. A run that starts again in the same process isn't sent to another service
+/// for what that has done already, either.
 final class RunJournal: Sendable {
     private struct Entry {
         let digest: String
@@ -51,10 +51,23 @@ final class RunJournal: Sendable {
         }
     }
 
+    /// Whose writes commit together: those of a session's transaction, or those of a call without one.
+    private enum Unit: Hashable {
+        case session(Int64)
+        case call(Int64)
+
+        init(of effect: FunctionEffect) {
+            self = effect.arguments["session"]?.int64Value.map { .session($0) } ?? .call(effect.ordinal)
+        }
+    }
+
     private struct State {
         var recorded: [Int64: Entry] = [:]
         /// Reads and calls of other services since the last write, and calls that failed.
         var unwritten: [(Int64, Entry)] = []
+        /// The ordinals of the entries that were sent in transactions that haven't committed yet. A call that is answered while one commits
+        /// isn't among them, though it may have been made before the write.
+        var sent: [Unit: Set<Int64>] = [:]
         /// What other services have done in this process, in the run and in those before it that have failed.
         var done: [Int64: Entry] = [:]
         var divergence: String?
@@ -149,7 +162,9 @@ final class RunJournal: Sendable {
     /// since a run that starts again has to perform them again.
     func performed(_ effect: FunctionEffect, _ result: Value) {
         switch effect.action {
-        case "startTransaction", "abortTransaction", "endSession": break
+        // What an earlier transaction of the session has sent didn't commit.
+        case "startTransaction": state.withLock { $0.sent[Unit(of: effect)] = nil }
+        case "abortTransaction", "endSession": break
         case "commitTransaction": committed(effect)
         default:
             guard DocumentEffects.isWrite(effect) else { return keep(effect, .success(result)) }
@@ -188,7 +203,11 @@ final class RunJournal: Sendable {
     /// Sends the entries of a transaction's writes and of what was before them, in the transaction, and doesn't wait for an answer. After a
     /// failure ``failed(_:_:)`` finds what it was.
     func write(_ written: [DocumentEffects.Written], in transaction: PostgresTransaction) async throws {
-        let entries = state.withLock { $0.unwritten } + written.map { ($0.effect.ordinal, Entry($0.effect, $0.result)) }
+        let entries = state.withLock { state in
+            let entries = state.unwritten + written.map { ($0.effect.ordinal, Entry($0.effect, $0.result)) }
+            if let first = written.first { state.sent[Unit(of: first.effect)] = Set(entries.map(\.0)) }
+            return entries
+        }
         let stored = entries.map(\.1.stored)
         let check = turn == nil ? "" : OrderedTurn.checkSQL(10) + ", "
         let answer = try await transaction.send(
@@ -204,9 +223,12 @@ final class RunJournal: Sendable {
         state.withLock { $0.answer = answer }
     }
 
-    /// The write, with the reads before it, has committed.
+    /// The write has committed, with the entries that were sent with it.
     private func committed(_ effect: FunctionEffect) {
-        state.withLock { $0.unwritten.removeAll { $0.0 <= effect.ordinal } }
+        state.withLock { state in
+            let sent = state.sent.removeValue(forKey: Unit(of: effect)) ?? []
+            state.unwritten.removeAll { sent.contains($0.0) }
+        }
     }
 }
 
