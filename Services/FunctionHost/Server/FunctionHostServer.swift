@@ -147,7 +147,10 @@ public final class FunctionHostServer {
             do throws(JavaScriptError) {
                 runs[call.id] = FunctionRun(
                     call: call, sources: names, realm: try realm(), connection: connection,
-                    mayLinger: { [unowned self] in lingering.count < Self.maximumLingering })
+                    mayLinger: { [unowned self] in lingering.count < Self.maximumLingering },
+                    answerLater: { [unowned self] ordinal, failure in
+                        self.work.append(.answer(call: call.id, ordinal: ordinal, .failure(failure)), of: call.turn)
+                    })
             } catch {
                 runs[call.id] = FunctionRun(call: call, failure: FunctionFailure(error))
             }

@@ -32,6 +32,8 @@ final class FunctionRun {
     private let connection: HostConnection?
     /// Whether the host has room for one more call that goes on after its answer.
     private let mayLinger: () -> Bool
+    /// Answers an effect in a later step, as if its answer had arrived.
+    private let answerLater: (Int64, EffectFailure) -> Void
     private let beginning = ContinuousClock.now
     /// The result of a call that goes on.
     private(set) var answer: Result<Value, FunctionFailure>?
@@ -54,10 +56,11 @@ final class FunctionRun {
 
     init(
         call: FunctionCall, sources: Set<ExactText>, realm: Realm, connection: HostConnection,
-        mayLinger: @escaping () -> Bool
+        mayLinger: @escaping () -> Bool, answerLater: @escaping (Int64, EffectFailure) -> Void
     ) {
         self.call = call
         self.mayLinger = mayLinger
+        self.answerLater = answerLater
         self.sources = sources
         self.connection = connection
         let context = realm.context
@@ -73,6 +76,7 @@ final class FunctionRun {
         context = nil
         connection = nil
         mayLinger = { false }
+        answerLater = { _, _ in }
         result = .failure(failure)
     }
 
@@ -211,15 +215,15 @@ final class FunctionRun {
 
     private func effect(_ words: [String]) {
         guard words.count == 5, let ordinal = Int64(words[0]) else { return }
-        leaveTrace()
-        guard words[3].utf8.count <= Self.maximumResultBytes else {
-            return fail(
-                .sizeLimitExceeded,
-                "\(words[1]).\(words[2]) has arguments of more than \(Self.maximumResultBytes) bytes")
+        waiting.insert(ordinal)
+        let arguments: Document
+        do throws(EffectFailure) {
+            arguments = try Self.arguments(words[3], of: "\(words[1]).\(words[2])")
+        } catch {
+            return answerLater(ordinal, error)
         }
+        leaveTrace()
         do {
-            let arguments = try ExtendedJSON.parseDocument(words[3], limits: .init(maximumDepth: 210))
-            waiting.insert(ordinal)
             let effect = FunctionEffect(
                 ordinal: ordinal, service: words[1], action: words[2], arguments: arguments, function: words[4])
             if waiting.count - (unsent.count - nextUnsent) <= Self.effectsInFlight {
@@ -229,6 +233,20 @@ final class FunctionRun {
             }
         } catch {
             fail(.functionExecutionError, "\(words[1]).\(words[2]): \(error)")
+        }
+    }
+
+    /// - Throws: `EffectFailure`, which the function can catch, like that of a call that was sent.
+    private static func arguments(_ text: String, of call: String) throws(EffectFailure) -> Document {
+        guard text.utf8.count <= maximumResultBytes else {
+            throw EffectFailure(
+                name: "MongoDBError", message: "\(call) has arguments of more than \(maximumResultBytes) bytes",
+                code: 10334)
+        }
+        do {
+            return try ExtendedJSON.parseDocument(text, limits: .init(maximumDepth: 210))
+        } catch {
+            throw EffectFailure(name: "MongoDBError", message: "\(call): \(error)", code: 2)
         }
     }
 

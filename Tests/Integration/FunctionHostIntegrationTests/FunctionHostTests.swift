@@ -184,6 +184,52 @@ struct FunctionHostTests {
         #expect(result.documentValue?["all"]?.arrayValue?.count == 2)
     }
 
+    /// A repeatable run is told in the order of its calls.
+    @Test(arguments: [7, nil] as [Int64?])
+    func `a call whose arguments can't be sent fails, and the function can catch it`(seed: Int64?) throws {
+        let host = try TestHost([
+            "main": """
+            exports = async () => {
+              const items = context.services.get("mongodb-atlas").db("D").collection("Item"), order = [];
+              const insert = async (name, document) => {
+                try { await items.insertOne(document); order.push(name) }
+                catch (error) { order.push(name + " " + error.name + " " + error.code) }
+              };
+              await Promise.all([
+                insert("sent", { _id: 1 }), insert("id", { _id: { $oid: "zz" } }), insert("size", { _id: 1, a: "x".repeat(17 << 20) }),
+              ]);
+              await insert("decimal", { _id: 1, a: { $numberDecimal: "abc" } });
+              return order;
+            }
+            """
+        ])
+        let order = try host.call("main", cpuLimit: 10, seed: seed).get().arrayValue?.compactMap(\.stringValue) ?? []
+        let expected = ["sent", "id MongoDBError 2", "size MongoDBError 10334", "decimal MongoDBError 2"]
+        #expect(host.effects.count == 1)
+        #expect(seed == nil ? order.sorted() == expected.sorted() : order == expected, "\(order)")
+    }
+
+    @Test func `a Decimal128 is made of a number's text, and of nothing else`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = (good, bad) => {
+              const isMade = text => { try { return BSON.Decimal128.fromString(text).toString() === text } catch { return false } };
+              return [good.filter(text => !isMade(text)), bad.filter(isMade)];
+            }
+            """
+        ])
+        let nines = String(repeating: "9", count: 34)
+        let good = [
+            "0", "-0", "1.50", "+1", ".5", "5.", "1e3", "1E-6176", "\(nines)E+6111", "1E+6144", "\(nines)0", "0E+9999",
+            "NaN", "-Infinity", "inf",
+        ]
+        let bad = ["", "abc", ".", "1e", "e5", "1.2.3", "1 ", "0x1", "\(nines)9", "1E-6177", "1E+6145", "undefined"]
+        let result = try host.call("main", [good, bad].map { .array($0.map { .string($0) }) }).get()
+        #expect(result == [[], []], "\(result)")
+        // As documents have them.
+        #expect(good.allSatisfy { Decimal128($0) != nil } && bad.allSatisfy { Decimal128($0) == nil })
+    }
+
     @Test func `the context shows user, values and environment, and functions call each other`() throws {
         let host = try TestHost([
             "outer":

@@ -97,8 +97,21 @@ function makeLong() {
     get ZERO() { return make("Long", 0); }, get ONE() { return make("Long", 1); },
   });
 }
+// Whether a number has an exact form within 34 digits and the exponent's range.
+function isDecimal(text) {
+  if (/^[+-]?(nan|inf|infinity)$/i.test(text)) return true;
+  const [, whole, fraction = "", power = "0"] = /^[+-]?(?=\.?\d)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
+  if (whole === undefined) return false;
+  const digits = (whole + fraction).replace(/^0+/, ""), significant = digits.replace(/0+$/, "");
+  const exponent = Number(power) - fraction.length + digits.length - significant.length;
+  return significant === "" || significant.length <= 34 && exponent >= -6176 && exponent <= 6111 + 34 - significant.length;
+}
 function makeDecimal128() {
-  return define("Decimal128", (self, text) => fixed(self, "value", String(text)), class {
+  return define("Decimal128", (self, given) => {
+    const text = String(given);
+    if (!isDecimal(text.split(":", 1)[0])) throw new TypeError(`${JSON.stringify(text)} is not a valid Decimal128 string`);
+    fixed(self, "value", text);
+  }, class {
     // When the text stands for other bits than the number's, the number's bits follow it after a colon.
     toString() { return this.value.split(":", 1)[0]; }
     toJSON() { return this.toString(); }
