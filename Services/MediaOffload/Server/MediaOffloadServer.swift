@@ -48,7 +48,9 @@ public enum MediaOffloadServer {
         return try make(&context, storage: storage)
     }
 
-    static func make(_ context: inout ServiceContext, storage: any ObjectStorage) throws -> [any Service] {
+    static func make(
+        _ context: inout ServiceContext, storage: any ObjectStorage, thumbnailer: Thumbnailer = Thumbnailer()
+    ) throws -> [any Service] {
         let engines = try ServiceEngines(context)
         let configuration = context.configuration
         let logger = context.logger
@@ -61,7 +63,7 @@ public enum MediaOffloadServer {
         while base.hasSuffix("/") { base.removeLast() }
         let mover = MediaMover(
             store: engines.store, storage: breaker, table: table, events: engines.events, publicURL: base,
-            logger: logger)
+            logger: logger, thumbnailer: thumbnailer)
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance,
             budget: QuestionBudget(.standard), logger: logger)

@@ -18,6 +18,7 @@ import Postgres
 import ServiceBootstrap
 import ServiceEngines
 import TestSupport
+import Testing
 
 @testable import MediaOffload
 
@@ -28,6 +29,8 @@ final class MediaFixture: Sendable {
     let app: String
     let storage: SwitchableStorage
     let directory: String
+    /// A script that the service calls for thumbnails.
+    let thumbnailProgram: String
     let engines: ServiceEngines
     let http: HTTPClient
     private let port: Int
@@ -66,12 +69,19 @@ final class MediaFixture: Sendable {
         app = "rchat-" + ObjectId().hexString
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(pool)").path
         storage = SwitchableStorage(directory: directory)
+        thumbnailProgram = directory + "-thumbnail"
+        #expect(
+            FileManager.default.createFile(
+                atPath: thumbnailProgram, contents: Data("#!/bin/sh\nexec vipsthumbnail \"$@\"\n".utf8),
+                attributes: [.posixPermissions: 0o755]))
         key = try TokenSigningKey(generatingWithId: ObjectId().hexString)
         http = HTTPClient(loop: LoopGroup(1).next())
         events = Locked([])
-        let media = try await Self.run(MediaOffloadServer.main, values) { [storage] context in
+        let media = try await Self.run(MediaOffloadServer.main, values) { [storage, thumbnailProgram] context in
             usesFiles
-                ? try MediaOffloadServer.make(&context, storage: storage) : try MediaOffloadServer.make(&context)
+                ? try MediaOffloadServer.make(
+                    &context, storage: storage, thumbnailer: Thumbnailer(program: thumbnailProgram))
+                : try MediaOffloadServer.make(&context)
         }
         port = media
         let writer = Locked<ServiceEngines?>(nil)

@@ -131,6 +131,29 @@ extension MediaOffloadTests {
             }
         }
 
+        @Test func `a photo waits as long as this machine can't make its thumbnail, and is moved then`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let (program, hidden) = (fixture.thumbnailProgram, fixture.thumbnailProgram + ".hidden")
+            let picture = try await TestPictures.png(width: 300, height: 200)
+            try FileManager.default.moveItem(atPath: program, toPath: hidden)
+            let id: String
+            do {
+                defer {
+                    #expect(throws: Never.self) { try FileManager.default.moveItem(atPath: hidden, toPath: program) }
+                }
+                id = try await fixture.insert(picture)
+                // Each attempt but the first one finds the object in the store.
+                try await eventually("it was tried more often than what an engine refuses", within: patience) {
+                    fixture.storage.state.withLock { state in
+                        state.looks.count { $0.contains(SHA256.hex(picture)) } >= 5
+                    }
+                }
+                #expect(try await fixture.image(of: id)?["picture"] == .binary(Binary(picture)))
+                #expect(try await fixture.rows("media_jobs", of: id) == 1)
+            }
+            #expect(try await fixture.movedImage(of: id, picture: picture)["thumbNail"] != nil)
+        }
+
         @Test func `a repeated job changes nothing`() async throws {
             let fixture = try await MediaFixture.shared()
             let picture = Array("once \(UUID().uuidString)".utf8) + Array(repeating: 2, count: 5000)

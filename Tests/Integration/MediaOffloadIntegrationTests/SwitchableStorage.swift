@@ -9,6 +9,8 @@ final class SwitchableStorage: ObjectStorage {
         var isAway = false
         var refusals = 0
         var puts: [String] = []
+        /// The keys whose sizes were asked for.
+        var looks: [String] = []
         /// Runs once, before the next object is kept.
         var beforePut: (@Sendable () async throws -> Void)?
     }
@@ -41,6 +43,7 @@ final class SwitchableStorage: ObjectStorage {
 
     func size(of key: String) async throws -> Int? {
         try refuseIfAway()
+        state.withLock { $0.looks.append(key) }
         return try await storage.size(of: key)
     }
 

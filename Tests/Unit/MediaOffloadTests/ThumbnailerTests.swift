@@ -18,6 +18,16 @@ struct ThumbnailerTests {
         #expect(try await Thumbnailer().thumbnail(of: picture, size: 180, for: "app") == nil)
     }
 
+    @Test func `a program that can't be started says nothing of the picture`() async throws {
+        let picture = try await Self.picture(width: 160, height: 90)
+        let thumbnailer = Thumbnailer(program: "/nowhere/vipsthumbnail")
+        let error = await #expect(throws: MediaOffloadError.self) {
+            try await thumbnailer.thumbnail(of: picture, size: 20, for: "app")
+        }
+        #expect(error?.code == .local && error?.message.contains("/nowhere/vipsthumbnail") == true)
+        #expect(thumbnailer.turns.taken == 0)
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `two pictures are made at a time, those of an app one after the other`() async throws {
         let picture = try await Self.picture(width: 160, height: 90)

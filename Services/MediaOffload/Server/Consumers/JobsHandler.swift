@@ -40,13 +40,12 @@ struct JobsHandler: EventHandler {
         apps.app(job.app)?.definition.media.filter { $0.namespace == job.namespace }
     }
 
-    /// Transient failures are retried for as long as it takes: the photo waits in its document.
+    /// What says nothing of the photo, such as a full disk, is retried for as long as it takes: the photo waits in its document.
     func decide(_ error: any Error, on event: ReceivedEvent<MediaJob>, attempts: Int) async -> FailureDecision {
         switch error {
         // The call that failed has logged why.
         case let error as ObjectStorageError where error.code == .leftAlone: .wait
-        case is ObjectStorageError: .retry
-        case is MediaOffloadError: .retry
+        case is ObjectStorageError, is MediaOffloadError, is AppDirectory.Unreadable: .retry
         case let error as DocumentStoreError where error.isRetriable || error.code == .unavailable: .retry
         case _ where TransientErrors.contains(error): .retry
         default: attempts < 5 ? .retry : .deadLetter

@@ -20,7 +20,7 @@ struct MediaMover: Sendable {
     /// The service's URL in links.
     let publicURL: String
     let logger: Logger
-    let thumbnailer = Thumbnailer()
+    let thumbnailer: Thumbnailer
 
     /// The number of attempts for a document that concurrent writers keep changing.
     private static let attempts = 5

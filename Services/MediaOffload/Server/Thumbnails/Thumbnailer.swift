@@ -8,10 +8,15 @@ import Foundation
 struct Thumbnailer: Sendable {
     /// Whose pictures may have a child now.
     let turns = FairGate<ExactText>(places: 2, waiting: 0)
+    /// The program: a path, or a name that is looked up in `PATH`.
+    let program: String
     /// How long a picture may take.
     let timeout: Duration
 
-    init(timeout: Duration = .seconds(10)) { self.timeout = timeout }
+    init(program: String = "vipsthumbnail", timeout: Duration = .seconds(10)) {
+        self.program = program
+        self.timeout = timeout
+    }
 
     /// 10 seconds of CPU time, 1 GiB of memory, 64 MiB of output. When memory runs out, the picture is lost, and not the service.
     private static let restrictions = ChildProcess.Restrictions(
@@ -23,6 +28,8 @@ struct Thumbnailer: Sendable {
     /// - Parameters:
     ///   - size: its longer side, in pixels.
     ///   - app: the app that the picture belongs to.
+    /// - Throws: ``MediaOffloadError`` with the code `local` when this machine can't run the program at the moment, which says
+    ///   nothing of the picture; `CancellationError`.
     func thumbnail(of picture: [UInt8], size: Int, for app: String) async throws -> [UInt8]? {
         let owner = ExactText(app)
         // The jobs that may wait are limited already.
@@ -34,16 +41,17 @@ struct Thumbnailer: Sendable {
     private func makeThumbnail(of picture: [UInt8], size: Int) async throws -> [UInt8]? {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("thumbnail-\(UUID().uuidString)")
             .path
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        do {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        } catch {
+            throw MediaOffloadError(code: .local, message: "can't make the directory \(directory): \(error)")
+        }
         defer { try? FileManager.default.removeItem(atPath: directory) }  // a temporary directory
         let input = directory + "/in", output = directory + "/out.jpg"
         guard FileManager.default.createFile(atPath: input, contents: Data(picture)) else {
-            throw ObjectStorageError(code: .disk, message: "can't write \(input)")
+            throw MediaOffloadError(code: .local, message: "can't write \(input)")
         }
-        // The picture is untrusted: the environment of the process that parses it has no passwords or keys.
-        let child = try ChildProcess.spawn(
-            "vipsthumbnail", [input, "--size", "\(size)x\(size)", "-o", "\(output)[Q=75,strip]"],
-            environment: ChildProcess.plainEnvironment(), output: .discard, restrictions: Self.restrictions)
+        let child = try start([input, "--size", "\(size)x\(size)", "-o", "\(output)[Q=75,strip]"])
         let killer = Task {
             try await Task.sleep(for: timeout)
             child.signal(9)
@@ -53,5 +61,16 @@ struct Thumbnailer: Sendable {
             return nil
         }
         return Array(result)
+    }
+
+    private func start(_ arguments: [String]) throws(MediaOffloadError) -> ChildProcess {
+        do {
+            // The picture is untrusted: the environment of the process that parses it has no passwords or keys.
+            return try ChildProcess.spawn(
+                program, arguments, environment: ChildProcess.plainEnvironment(), output: .discard,
+                restrictions: Self.restrictions)
+        } catch {
+            throw MediaOffloadError(code: .local, message: "\(error)")
+        }
     }
 }
