@@ -88,7 +88,7 @@ public enum MediaOffloadServer {
         // But links of the right store would lead nowhere here.
         context.readiness.add("media-store") { try await known.refuseForeign() }
         // The store may be reachable but fail all writes, for example with a full disk.
-        context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }
+        context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkWrites() }
         let consumers = ServiceGroup(
             services: [
                 ChangeConsumer(

@@ -19,7 +19,8 @@ struct JobsHandler: EventHandler {
     func handle(_ events: [ReceivedEvent<MediaJob>]) async throws {
         // Waiting here instead of failing the attempt keeps the log short in an outage. The wait is short, since a rebalance may
         // move the Kafka partitions.
-        try await breaker.admit(patience: .seconds(3))
+        try await breaker.admit(
+            putting: events.contains { $0.payload.kind == .offload }, patience: .seconds(3))
         try await apps.refresh()
         var settled: Set<MediaPlace> = []
         for job in events.map(\.payload) where settled.insert(job.place).inserted {

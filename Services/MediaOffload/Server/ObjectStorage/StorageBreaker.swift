@@ -3,19 +3,25 @@ import EventLoop
 
 /// A circuit breaker in front of the object store: jobs call `admit` before they start, so that in an outage of hours only a probe
 /// is sent from time to time, instead of reading every waiting photo from Postgres again and again.
+///
+/// Each kind of call has its own state: a store whose disk is full refuses only new objects, and what it still reads and removes
+/// says nothing of that.
 final class StorageBreaker: ObjectStorage {
+    private enum Kind: CaseIterable { case put, delete, read }
+
     private struct State {
-        var failures = 0
-        /// Until then no caller is admitted; after it one caller at a time, at growing intervals, until a call succeeds.
-        var closedUntil: ContinuousClock.Instant?
-        var last: (error: ObjectStorageError, at: ContinuousClock.Instant)?
+        let failures: Int
+        /// Until then no caller is admitted; after it one caller at a time, at growing intervals, until a call of this kind
+        /// succeeds.
+        var closedUntil: ContinuousClock.Instant
+        let last: (error: ObjectStorageError, at: ContinuousClock.Instant)
     }
 
     private let storage: any ObjectStorage
     /// The wait after the first failure, which doubles up to `limit`.
     private let first: Duration
     private let limit: Duration
-    private let state = Locked(State())
+    private let states = Locked<[Kind: State]>([:])
 
     init(_ storage: any ObjectStorage, first: Duration = .milliseconds(100), limit: Duration = .seconds(10)) {
         self.storage = storage
@@ -24,11 +30,13 @@ final class StorageBreaker: ObjectStorage {
     }
 
     /// Returns when the store may be called.
-    /// - Parameter patience: How long to wait for that, at most.
+    /// - Parameters:
+    ///   - putting: Whether the caller may have objects to store; others don't wait for a store that only refuses new ones.
+    ///   - patience: How long to wait for that, at most.
     /// - Throws: ``ObjectStorageError`` when it may not be called by then; `CancellationError`.
-    func admit(patience: Duration = .zero) async throws {
+    func admit(putting: Bool, patience: Duration = .zero) async throws {
         let end = ContinuousClock.now + patience
-        while let next = nextAdmission() {
+        while let next = nextAdmission(to: putting ? Kind.allCases : [.delete, .read]) {
             guard next < end else {
                 throw ObjectStorageError(
                     code: .leftAlone, message: "it has just failed, and isn't called for a while")
@@ -38,36 +46,40 @@ final class StorageBreaker: ObjectStorage {
     }
 
     /// When the next caller is admitted; `nil` when this caller is admitted now.
-    private func nextAdmission() -> ContinuousClock.Instant? {
+    private func nextAdmission(to kinds: [Kind]) -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
-        return state.withLock { state in
-            guard let end = state.closedUntil else { return nil }
-            guard now >= end else { return end }
-            state.closedUntil = now + delay(state.failures)
+        return states.withLock { states in
+            // Callers that were admitted since an old failure had no call of this kind to make: it would hold up others for good.
+            for kind in kinds { if let last = states[kind]?.last, last.at + limit * 2 < now { states[kind] = nil } }
+            if let end = kinds.compactMap({ states[$0]?.closedUntil }).max(), end > now { return end }
+            for kind in kinds {
+                if let state = states[kind] { states[kind]?.closedUntil = now + delay(state.failures) }
+            }
             return nil
         }
     }
 
-    /// - Throws: the last failure within this time, unless a call has succeeded since.
-    func checkFailures(within time: Duration = .seconds(15)) throws(ObjectStorageError) {
-        if let last = state.withLock({ $0.last }), last.at + time > .now { throw last.error }
+    /// - Throws: the last failure to store or remove an object within this time, unless the same has succeeded since.
+    func checkWrites(within time: Duration = .seconds(15)) throws(ObjectStorageError) {
+        let last = states.withLock { [$0[.put]?.last, $0[.delete]?.last].compactMap(\.self).max { $0.at < $1.at } }
+        if let last, last.at + time > .now { throw last.error }
     }
 
-    func check() async throws { try await watching { try await $0.check() } }
+    func check() async throws { try await watching(.read) { try await $0.check() } }
 
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
-        try await watching { try await $0.put(key, bytes, contentType: contentType) }
+        try await watching(.put) { try await $0.put(key, bytes, contentType: contentType) }
     }
 
-    func get(_ key: String) async throws -> [UInt8]? { try await watching { try await $0.get(key) } }
+    func get(_ key: String) async throws -> [UInt8]? { try await watching(.read) { try await $0.get(key) } }
 
     func part(_ key: String, _ range: Range<Int>) async throws -> [UInt8]? {
-        try await watching { try await $0.part(key, range) }
+        try await watching(.read) { try await $0.part(key, range) }
     }
 
-    func size(of key: String) async throws -> Int? { try await watching { try await $0.size(of: key) } }
+    func size(of key: String) async throws -> Int? { try await watching(.read) { try await $0.size(of: key) } }
 
-    func delete(_ key: String) async throws { try await watching { try await $0.delete(key) } }
+    func delete(_ key: String) async throws { try await watching(.delete) { try await $0.delete(key) } }
 
     func signedURL(
         _ method: String, _ key: String, lifetime: Duration, now: AWSSignature.Instant
@@ -76,16 +88,15 @@ final class StorageBreaker: ObjectStorage {
         try await storage.signedURL(method, key, lifetime: lifetime, now: now)
     }
 
-    private func watching<R>(_ body: (any ObjectStorage) async throws -> R) async throws -> R {
+    private func watching<R>(_ kind: Kind, _ body: (any ObjectStorage) async throws -> R) async throws -> R {
         do {
             let result = try await body(storage)
-            state.withLock { $0 = State() }
+            states.withLock { $0[kind] = nil }
             return result
         } catch let error as ObjectStorageError {
-            state.withLock { state in
-                state.failures += 1
-                state.last = (error, .now)
-                state.closedUntil = ContinuousClock.now + delay(state.failures)
+            states.withLock { states in
+                let failures = (states[kind]?.failures ?? 0) + 1, now = ContinuousClock.now
+                states[kind] = State(failures: failures, closedUntil: now + delay(failures), last: (error, now))
             }
             MediaOffloadMetrics.storageFailures.increment()
             throw error
