@@ -445,7 +445,7 @@ let testTargets: [Target] = [
             "DocumentModel",
             "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging",
-            "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",
+            "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
 
     tests(

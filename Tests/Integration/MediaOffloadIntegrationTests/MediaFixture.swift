@@ -158,7 +158,17 @@ final class MediaFixture: Sendable {
             SigningKeyEvent(
                 keyID: key.id, jwk: key.publicKey.jwk, notBefore: 0,
                 expires: Int64(Date.distantFuture.timeIntervalSince1970)))
-        let definition = try AppDefinition(files: [
+        try await AppRegistry(client: engines.postgres).deploy(Self.definition(of: app))
+        engines.apps.announce()
+        try await eventually("the writer knows the app") { engines.apps.app(app) != nil }
+        try await eventually("media offload is ready", within: .seconds(60)) {
+            try await send("/health/ready").status == 200
+        }
+    }
+
+    /// An app with media in messages and in documents that must keep theirs.
+    static func definition(of app: String) throws -> AppDefinition {
+        try AppDefinition(files: [
             "realm_config.json": """
             {"config_version": 20210101, "app_id": "\(app)", "name": "RChat", "location": "DE-FF", "deployment_model": "LOCAL"}
             """,
@@ -191,12 +201,14 @@ final class MediaFixture: Sendable {
                        {"database": "RChat", "collection": "Signed", "field": "scan", "linkField": "scanURL"}]}
             """,
         ])
-        try await AppRegistry(client: engines.postgres).deploy(definition)
-        engines.apps.announce()
-        try await eventually("the writer knows the app") { engines.apps.app(app) != nil }
-        try await eventually("media offload is ready", within: .seconds(60)) {
-            try await send("/health/ready").status == 200
-        }
+    }
+
+    /// A mover like the service's, in the writer.
+    var mover: MediaMover {
+        MediaMover(
+            store: engines.store, storage: storage, table: MediaTable(client: engines.postgres), events: engines.events,
+            publicURL: "http://127.0.0.1:8084", logger: Logger(label: "test"),
+            thumbnailer: Thumbnailer(program: thumbnailProgram))
     }
 
     // MARK: Documents

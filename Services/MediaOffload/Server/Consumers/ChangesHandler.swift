@@ -17,6 +17,7 @@ struct ChangesHandler: ChangeHandler {
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         // A new app's first photos are moved, too.
         try await self.apps.refresh()
+        try self.apps.requireReadable(apps)
         var concerned = ConcernedCollections()
         for app in apps.map(\.text) {
             for field in self.apps.app(app)?.definition.media ?? [] {
@@ -29,6 +30,7 @@ struct ChangesHandler: ChangeHandler {
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // Events from a sweep are delivered without a call of `concern`.
         try await apps.refresh()
+        try apps.requireReadable(events.map { ExactText($0.payload.app) })
         var jobs: [MediaJob] = []
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
@@ -42,7 +44,7 @@ struct ChangesHandler: ChangeHandler {
         try await self.events.send(jobs).requireAll()
     }
 
-    /// Errors that arrive here mean that an engine is unavailable.
+    /// Errors that arrive here mean that an engine is unavailable, or that a newer process has stored the app's version.
     func decide(
         _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
     ) async -> FailureDecision { .retry }

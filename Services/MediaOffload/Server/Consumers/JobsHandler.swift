@@ -1,5 +1,6 @@
 import AppDefinition
 import AppRegistry
+import DocumentModel
 import DocumentStore
 import EventStream
 import EventTopics
@@ -22,6 +23,7 @@ struct JobsHandler: EventHandler {
         try await breaker.admit(
             putting: events.contains { $0.payload.kind == .offload }, patience: .seconds(3))
         try await apps.refresh()
+        try apps.requireReadable(events.map { ExactText($0.payload.app) })
         var settled: Set<MediaPlace> = []
         for job in events.map(\.payload) where settled.insert(job.place).inserted {
             guard let fields = fields(of: job) else {

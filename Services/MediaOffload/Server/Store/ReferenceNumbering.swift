@@ -1,4 +1,5 @@
 import AppRegistry
+import DocumentModel
 import DocumentStore
 import EventLoop
 import Lifecycle
@@ -31,15 +32,22 @@ struct ReferenceNumbering: Service {
     }
 
     /// - Returns: the number of documents whose references were numbered.
-    private func numberSome() async throws -> Int {
+    func numberSome() async throws -> Int {
         var count = 0
+        var unreadable: AppDirectory.Unreadable?
         for (app, namespace, ids) in try await table.unnumbered(limit: 1000) {
+            // Its documents are there: without its version the store doesn't know their table.
+            do { try apps.requireReadable([ExactText(app)]) } catch {
+                unreadable = error
+                continue
+            }
             // A removed app's documents are in no table that the store knows.
             let collection = store.collection(namespace.collection, database: namespace.database, app: app)
             let numbers = apps.app(app) == nil ? [:] : try await collection.insertionNumbers(of: ids)
             try await table.number(ids, by: numbers, app: app, namespace: namespace)
             count += ids.count
         }
+        if let unreadable { throw unreadable }
         return count
     }
 }
