@@ -24,10 +24,23 @@ extension DocumentCollection {
         return numbers
     }
 
+    /// A document and its insertion number, by one statement of a transaction: as they are at this moment, unless the transaction
+    /// reads from a snapshot.
+    /// - Returns: `nil` when there is no such document.
+    public func numbered(
+        _ id: Value, in transaction: PostgresTransaction
+    ) async throws -> (document: Document, insertion: Int64)? {
+        guard let text = id.storableId, let statement = try await insertionStatement([text], and: ", body") else {
+            return nil
+        }
+        guard let row = try await transaction.query(statement.sql, statement.parameters).first else { return nil }
+        return (try row.document(2), try row.decode(1))
+    }
+
     /// `nil` for a collection without a table.
-    private func insertionStatement(_ ids: [String]) async throws -> PostgresStatement? {
+    private func insertionStatement(_ ids: [String], and columns: String = "") async throws -> PostgresStatement? {
         guard let table = try await table() else { return nil }
         return PostgresStatement(
-            "select _id, natural_order from \(table.name) where _id = any($1::text[])", [.textArray(ids)])
+            "select _id, natural_order\(columns) from \(table.name) where _id = any($1::text[])", [.textArray(ids)])
     }
 }

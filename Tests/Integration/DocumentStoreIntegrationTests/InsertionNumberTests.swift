@@ -16,6 +16,11 @@ struct InsertionNumberTests {
             _ = try await fixture.commit(.of(1, [.insert("m1", ["n": 1], in: partition)], in: partition))
             _ = try await fixture.commit(.of(2, [.insert("m2", ["n": 1], in: partition)], in: partition))
             let first = try #require(try await number())
+            try await fixture.client.withTransaction { transaction in
+                let found = try await messages.numbered("m1", in: transaction)
+                #expect(found?.insertion == first && found?.document["n"]?.int64Value == 1)
+                #expect(try await messages.numbered("m3", in: transaction) == nil)
+            }
             #expect(try await messages.insertionNumbers(of: ["s:m1", "s:m2", "s:m3"]).count == 2)
 
             try await messages.updateOne(["_id": "m1"], ["$set": ["n": 2]])

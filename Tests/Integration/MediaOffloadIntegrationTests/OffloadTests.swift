@@ -1,6 +1,7 @@
 import AWSSigning
 import DocumentModel
 import DocumentStore
+import EventLoop
 import EventStream
 import EventTopics
 import Foundation
@@ -220,6 +221,36 @@ extension MediaOffloadTests {
             try await eventually("the photo is removed") {
                 try await fixture.objects(of: picture) == 0 && fixture.files(of: picture).isEmpty
             }
+        }
+
+        @Test func `a link that is committed while references are looked through keeps its photo`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let former = Array("former \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let picture = Array("meanwhile \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let id = try await fixture.insert(former)
+            _ = try await fixture.movedImage(of: id, picture: former)
+            try await fixture.settled(id)
+            // Another instance has a late job of the document; it sees the document as it was before it had any picture.
+            let job = try await fixture.job(.remove, of: id)
+            let looks = Locked(0)
+            try await MediaTable(client: fixture.engines.postgres).keep(for: job) { _ in
+                looks.withLock { $0 += 1 }
+                try await fixture.messages.updateOne(
+                    ["_id": .string(id)], ["$set": ["file": ["data": .binary(Binary(picture))]]])
+                try await eventually("the picture is moved", within: patience) {
+                    try await fixture.messages.findOne(["_id": .string(id)])?.value(at: "file.url")?.stringValue != nil
+                }
+                return ([], nil)
+            }
+            #expect(looks.withLock { $0 } == 1)
+            #expect(try await fixture.objects(of: former) == 0)
+            try await fixture.settled(id)
+            #expect(try await fixture.objects(of: picture) == 1)
+            #expect(fixture.files(of: picture).count == 1)
+            let link = try #require(
+                try await fixture.messages.findOne(["_id": .string(id)])?.value(at: "file.url")?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            #expect(try await fixture.open(link, token: fixture.token("amy")).body == picture)
         }
 
         @Test func `whoever takes the _id of a deleted document doesn't get its photo`() async throws {

@@ -54,12 +54,11 @@ struct MediaMover: Sendable {
 
     private func keepLinks(of fields: [MediaField], for job: MediaJob) async throws {
         let collection = collection(of: job)
-        let document = try await collection.findOne(["_id": job.documentKey])
-        // After the links: a later document under this `_id` has another number than the references to its predecessor's.
-        let insertion = try await collection.insertionNumber(of: job.documentKey)
-        // A link may be in another of the document's fields than the one that the bytes came from.
-        let digests = fields.compactMap { job.place.digest(of: $0.link(in: document)) }
-        try await table.keep(only: digests, insertion: insertion, for: job)
+        try await table.keep(for: job) { transaction in
+            let found = try await collection.numbered(job.documentKey, in: transaction)
+            // A link may be in another of the document's fields than the one that the bytes came from.
+            return (fields.compactMap { job.place.digest(of: $0.link(in: found?.document)) }, found?.insertion)
+        }
     }
 
     private func offload(

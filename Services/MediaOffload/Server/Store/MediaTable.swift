@@ -98,21 +98,35 @@ struct MediaTable: Sendable {
 
     /// Deletes the references of a document except for those of its links; of its other fields only those whose link was written, since
     /// the others are being moved. Objects without any other reference become garbage.
-    /// - Parameters:
-    ///   - digests: The digests that the document's links refer to now.
-    ///   - insertion: The document's insertion number; `nil` when there is none.
-    func keep(only digests: [String], insertion: Int64?, for job: MediaJob) async throws {
+    /// - Parameter links: Reads the digests that the document's links refer to, and its insertion number; `nil` without a document.
+    ///   The references that may be deleted are locked before: those of a link that is committed later, which it doesn't see, stay.
+    func keep(
+        for job: MediaJob, links: (PostgresTransaction) async throws -> (digests: [String], insertion: Int64?)
+    ) async throws {
         let place = job.place.parameters
         try await client.withTransaction { transaction in
+            let present = try await transaction.query(
+                """
+                select path, digest from partita.media_references
+                where app = $1 and database = $2 and collection = $3 and _id = $4
+                    and (path = $5 or state <> 'reserved')
+                order by path, digest for update
+                """, place
+            ).decode((String, String).self)
+            guard !present.isEmpty else { return }
+            let (digests, insertion) = try await links(transaction)
             let forgotten = try await transaction.query(
                 """
                 delete from partita.media_references
                 where app = $1 and database = $2 and collection = $3 and _id = $4
-                    and (path = $5 or state <> 'reserved')
-                    and not (digest = any($6::text[]) and coalesce(insertion = $7::bigint, true))
+                    and (path, digest) in (select * from unnest($5::text[], $6::text[]))
+                    and not (digest = any($7::text[]) and coalesce(insertion = $8::bigint, true))
                 returning digest
                 """,
-                place + [.textArray(digests), .int(insertion ?? 0)]
+                place.dropLast() + [
+                    .textArray(present.map(\.0)), .textArray(present.map(\.1)), .textArray(digests),
+                    .int(insertion ?? 0),
+                ]
             ).decode(String.self)
             // In a fixed order, so that two concurrent removals can't deadlock. The lock is taken before the references are read: a
             // concurrent reservation of the object is either seen, or waits and creates a new object.
