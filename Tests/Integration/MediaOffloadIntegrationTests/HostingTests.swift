@@ -277,6 +277,47 @@ extension MediaOffloadTests {
             }
         }
 
+        @Test func `an app that has its share makes room only with its own files`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let registry = AppRegistry(client: fixture.engines.postgres)
+            let contents = HostedContents(registry: registry, keptLimit: 1 << 20, limit: 1 << 20)
+            let other = try await Self.keys(of: fixture.host(["a.bin": Self.noise(100_000)]), registry)
+            let app = try await Self.keys(
+                of: fixture.host(["a.bin": Self.noise(400_000), "b.bin": Self.noise(400_001)]), registry)
+            let kept = try await contents.content(other[0], size: 100_000)
+            let sent = try await contents.content(app[0], size: 400_000)
+            await #expect(throws: HTTPError.self) { try await contents.content(app[1], size: 400_001) }
+            #expect(try await contents.content(other[0], size: 100_000) === kept)
+            withExtendedLifetime(sent) {}
+        }
+
+        @Test func `a full budget drops no more than is needed, and what was used longest ago first`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let registry = AppRegistry(client: fixture.engines.postgres)
+            let old = try await Self.keys(of: fixture.host(["a.bin": Self.noise(100_000)]), registry)
+            let new = try await Self.keys(of: fixture.host(["a.bin": Self.noise(400_000)]), registry)
+            let large = try await Self.keys(of: fixture.host(["a.bin": Self.noise(600_000)]), registry)
+            // Dropping the first one makes room only when the task that loaded it is gone, too.
+            try await eventually("only the first one is dropped", within: patience) {
+                let contents = HostedContents(registry: registry, keptLimit: 1 << 20, limit: 1 << 20)
+                _ = try await contents.content(old[0], size: 100_000)
+                let kept = try await contents.content(new[0], size: 400_000)
+                do {
+                    _ = try await contents.content(large[0], size: 600_000)
+                    return try await contents.content(new[0], size: 400_000) === kept
+                } catch is HTTPError {
+                    return false
+                }
+            }
+        }
+
+        /// The keys of an app's files, the smallest first.
+        private static func keys(of app: String, _ registry: AppRegistry) async throws -> [HostedContents.Key] {
+            try await registry.hostedFiles(of: app, version: 1).values.sorted { $0.size < $1.size }.map {
+                HostedContents.Key(app: app, digest: $0.digest, isCompressed: false)
+            }
+        }
+
         @Test func `files at the limit are served, also many at a time`() async throws {
             let fixture = try await MediaFixture.shared()
             let bytes = Self.noise(25 << 20)

@@ -76,7 +76,7 @@ final class HostedContents: Sendable {
     private func load(_ key: Key, _ size: Int) async throws -> Content {
         defer { state.withLock { $0.loading[key] = nil } }
         let sender = UInt64(truncatingIfNeeded: ExactText(key.app).hashValue)
-        try take(size, of: sender)
+        try take(size, for: key.app, of: sender)
         let bytes: [UInt8]
         do {
             guard
@@ -98,26 +98,44 @@ final class HostedContents: Sendable {
         return content
     }
 
-    /// Takes bytes from the budget, which may need those that are only kept.
-    private func take(_ size: Int, of sender: UInt64) throws(HTTPError) {
-        guard budget.take(size, of: sender) != nil else { return }
-        var dropped = state.withLock { Self.drop(from: &$0, to: 0) }
-        dropped.removeAll()
-        guard budget.take(size, of: sender) != nil else { return }
+    /// Takes bytes from the budget, which may need those that are only kept: of an app that has its share only its own.
+    private func take(_ size: Int, for app: String, of sender: UInt64) throws(HTTPError) {
+        var refusal = budget.take(size, of: sender)
+        if refusal == .share { refusal = dropUntilTaken(size, of: sender) { $0.app.hasSameBytes(as: app) } }
+        if refusal == .full { refusal = dropUntilTaken(size, of: sender) { _ in true } }
+        if refusal == nil { return }
         throw HTTPError(
             503, code: "ServiceUnavailable", "too many hosted files are being sent at the moment; try again later")
+    }
+
+    /// Drops what was used longest ago, one after the other, until there is room.
+    private func dropUntilTaken(
+        _ size: Int, of sender: UInt64, where isDroppable: (Key) -> Bool
+    ) -> InflightBudget.Refusal? {
+        let oldest = state.withLock { state in
+            state.kept.filter { isDroppable($0.key) }.sorted { $0.value.use < $1.value.use }.map(\.key)
+        }
+        for key in oldest {
+            _ = state.withLock { Self.drop(key, from: &$0) }  // outside of the lock, where the last reference may end
+            if budget.take(size, of: sender) == nil { return nil }
+        }
+        return budget.take(size, of: sender)
     }
 
     /// Drops what was used longest ago.
     private static func drop(from state: inout State, to limit: Int) -> [Content] {
         var dropped: [Content] = []
         guard state.keptBytes > limit else { return dropped }
-        for (key, kept) in state.kept.sorted(by: { $0.value.use < $1.value.use }) {
+        for (key, _) in state.kept.sorted(by: { $0.value.use < $1.value.use }) {
             guard state.keptBytes > limit else { break }
-            state.kept[key] = nil
-            state.keptBytes -= kept.content.bytes.count
-            dropped.append(kept.content)
+            if let content = drop(key, from: &state) { dropped.append(content) }
         }
         return dropped
+    }
+
+    private static func drop(_ key: Key, from state: inout State) -> Content? {
+        guard let kept = state.kept.removeValue(forKey: key) else { return nil }
+        state.keptBytes -= kept.content.bytes.count
+        return kept.content
     }
 }
