@@ -90,6 +90,11 @@ public final class ChildProcess: Sendable {
         state.withLock { if $0.status == nil { kill(pid, number) } }
     }
 
+    /// Sends a signal to the child and to what it has started in its process group, unless the child has ended.
+    public func signalGroup(_ number: Int32) {
+        state.withLock { if $0.status == nil { kill(-pid, number) } }  // under the lock for the same reason
+    }
+
     /// Sends SIGTERM, and SIGKILL if the child still runs after `grace`.
     @discardableResult
     public func terminate(grace: Duration = .seconds(10)) async -> ExitStatus {

@@ -19,6 +19,23 @@ struct ChildProcessTests {
         #expect(await child.wait() == .signaled(SIGKILL))
     }
 
+    @Test func `a signal to the group reaches what the child has started`() async throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let child = try ChildProcess.spawn("sh", ["-c", "sleep 3600 & echo; wait"], output: .descriptor(ends[1]))
+        close(ends[1])
+        var byte: UInt8 = 0
+        #expect(read(ends[0], &byte, 1) == 1)
+        child.signalGroup(SIGKILL)
+        #expect(await child.wait() == .signaled(SIGKILL))
+        // Nobody has the other end any more.
+        var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        #expect(poll(&end, 1, 60_000) == 1)
+        #expect(read(ends[0], &byte, 1) == 0)
+        child.signalGroup(SIGKILL)
+    }
+
     @Test func `a program that is missing is an error that names it`() {
         #expect(throws: ChildProcessError.self) { try ChildProcess.spawn("no-such-program-here") }
     }

@@ -18,6 +18,36 @@ struct ThumbnailerTests {
         #expect(try await Thumbnailer().thumbnail(of: picture, size: 180, for: "app") == nil)
     }
 
+    @Test(arguments: [
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"/>", "P6 1 1 255\nabc", "%PDF-1.4",
+    ])
+    func `what isn't one of the pictures that cameras and browsers make gives none`(text: String) async throws {
+        // It isn't even given to the program, which is missing.
+        let thumbnailer = Thumbnailer(program: "/nowhere/vipsthumbnail")
+        #expect(try await thumbnailer.thumbnail(of: Array(text.utf8), size: 180, for: "app") == nil)
+        #expect(try await Thumbnailer().thumbnail(of: Array(text.utf8), size: 180, for: "app") == nil)
+    }
+
+    @Test func `the program has a plain environment, without the loaders that libvips doesn't trust`() async throws {
+        let program = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        let environment = program + ".environment"
+        defer { for file in [program, environment] { try? FileManager.default.removeItem(atPath: file) } }
+        let script = "#!/bin/sh\ncat /proc/$$/environ >\(environment)\nexec vipsthumbnail \"$@\"\n"
+        #expect(
+            FileManager.default.createFile(
+                atPath: program, contents: Data(script.utf8), attributes: [.posixPermissions: 0o755]))
+        let picture = try await Self.picture(width: 160, height: 90)
+        #expect(try await Thumbnailer(program: program).thumbnail(of: picture, size: 20, for: "app") != nil)
+        let variables = try String(contentsOfFile: environment, encoding: .utf8).split(separator: "\0")
+        #expect(variables.contains("VIPS_BLOCK_UNTRUSTED=1"))
+        for variable in variables {
+            let isPlain = ["PATH=", "LD_LIBRARY_PATH=", "TZ=", "LANG=", "LC_", "VIPS_"].contains {
+                variable.hasPrefix($0)
+            }
+            #expect(isPlain, "\(variable)")
+        }
+    }
+
     @Test func `a program that can't be started says nothing of the picture`() async throws {
         let picture = try await Self.picture(width: 160, height: 90)
         let thumbnailer = Thumbnailer(program: "/nowhere/vipsthumbnail")

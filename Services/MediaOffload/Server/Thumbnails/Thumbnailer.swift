@@ -2,6 +2,7 @@ import ChildProcesses
 import DocumentModel
 import EventLoop
 import Foundation
+import Glibc
 
 /// Makes small pictures of large ones with `vipsthumbnail`, in child processes with limits: a hostile picture can crash only its
 /// child. Two run at a time, of different apps, so that their memory has a bound and one app's pictures hold up no other's.
@@ -23,14 +24,20 @@ struct Thumbnailer: Sendable {
         forbidsNewPrivileges: true, endsFirst: true,
         limits: [.cpuTime: 10, .addressSpace: 1 << 30, .fileSize: 64 << 20, .coreSize: 0, .descriptors: 256])
 
+    /// The picture is untrusted: the process that parses it has no passwords or keys in its environment, and libvips uses no loader
+    /// there that it doesn't trust itself.
+    private static let environment = ChildProcess.plainEnvironment().merging(["VIPS_BLOCK_UNTRUSTED": "1"]) { $1 }
+
     /// A JPEG thumbnail, without the original's metadata, which may contain the place where a photo was taken; `nil` when the bytes
-    /// aren't a picture that can be read within the limits.
+    /// aren't a JPEG, PNG, GIF, WebP or HEIC picture that can be read within the limits.
     /// - Parameters:
     ///   - size: its longer side, in pixels.
     ///   - app: the app that the picture belongs to.
     /// - Throws: ``MediaOffloadError`` with the code `local` when this machine can't run the program at the moment, which says
     ///   nothing of the picture; `CancellationError`.
     func thumbnail(of picture: [UInt8], size: Int, for app: String) async throws -> [UInt8]? {
+        // Other formats have loaders that were never made for files from strangers, and some of them read other files.
+        guard ContentType.sniff(picture) != ContentType.unknown else { return nil }
         let owner = ExactText(app)
         // The jobs that may wait are limited already.
         try await turns.enter(owner, isCounted: false)
@@ -54,7 +61,7 @@ struct Thumbnailer: Sendable {
         let child = try start([input, "--size", "\(size)x\(size)", "-o", "\(output)[Q=75,strip]"])
         let killer = Task {
             try await Task.sleep(for: timeout)
-            child.signal(9)
+            child.signalGroup(SIGKILL)
         }
         defer { killer.cancel() }
         guard await child.wait().isSuccess, let result = FileManager.default.contents(atPath: output) else {
@@ -65,9 +72,8 @@ struct Thumbnailer: Sendable {
 
     private func start(_ arguments: [String]) throws(MediaOffloadError) -> ChildProcess {
         do {
-            // The picture is untrusted: the environment of the process that parses it has no passwords or keys.
             return try ChildProcess.spawn(
-                program, arguments, environment: ChildProcess.plainEnvironment(), output: .discard,
+                program, arguments, environment: Self.environment, output: .discard,
                 restrictions: Self.restrictions)
         } catch {
             throw MediaOffloadError(code: .local, message: "\(error)")
