@@ -11,6 +11,8 @@ public final class ChildProcess: Sendable {
         case file(String)
         /// A descriptor of the parent, such as the writing end of a pipe.
         case descriptor(Int32)
+        /// A descriptor of the parent for standard output; standard error is discarded.
+        case standardOutput(Int32)
     }
 
     public enum ExitStatus: Hashable, Sendable {

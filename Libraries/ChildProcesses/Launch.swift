@@ -46,13 +46,16 @@ struct Launch: Sendable {
     private var outputFile: String? {
         switch output {
         case .inherit, .descriptor: nil
-        case .discard: "/dev/null"
+        case .discard, .standardOutput: "/dev/null"
         case .file(let path): path
         }
     }
 
     private var outputDescriptor: Int32 {
-        if case .descriptor(let number) = output { number } else { -1 }
+        switch output {
+        case .descriptor(let number), .standardOutput(let number): number
+        case .inherit, .discard, .file: -1
+        }
     }
 
     private var limits: [cspawn_limit] {

@@ -6,6 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+int cspawn_file(void) {
+  int file = memfd_create("file", MFD_CLOEXEC);
+  return file < 0 ? -errno : file;
+}
+
 int cspawn_memory(size_t size) {
   int memory = memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (memory < 0) return -errno;

@@ -32,12 +32,11 @@ static int place_descriptors(const struct cspawn_request *request) {
     if (moved[i] < 0) return -1;
   }
   if (open_as("/dev/null", O_RDONLY, 0) < 0) return -1;
-  if (request->output) {
-    if (open_as(request->output, O_WRONLY | O_CREAT | O_APPEND, 1) < 0) return -1;
-    if (dup2(1, 2) < 0) return -1;
-  } else if (request->output_descriptor >= 0) {
-    if (dup2(request->output_descriptor, 1) < 0 || dup2(request->output_descriptor, 2) < 0) return -1;
-  }
+  int is_given = request->output_descriptor >= 0;
+  if (is_given && dup2(request->output_descriptor, 1) < 0) return -1;
+  if (request->output && open_as(request->output, O_WRONLY | O_CREAT | O_APPEND, is_given ? 2 : 1) < 0) return -1;
+  int is_for_both = is_given != (request->output != 0);
+  if (is_for_both && dup2(1, 2) < 0) return -1;
   for (int i = 0; i < request->descriptor_count; i++) {
     if (dup2(moved[i], 3 + i) < 0) return -1;
   }

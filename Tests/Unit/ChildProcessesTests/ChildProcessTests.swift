@@ -36,6 +36,26 @@ struct ChildProcessTests {
         child.signalGroup(SIGKILL)
     }
 
+    @Test func `a child reads and writes files in memory, and its errors aren't among its output`() async throws {
+        let input = try MemoryFile([1, 2, 3], for: "sh"), output = try MemoryFile(for: "sh")
+        defer { withExtendedLifetime((input, output)) {} }
+        #expect(try output.contents() == [])
+        let child = try ChildProcess.spawn(
+            "sh", ["-c", "echo error >&2; cat /proc/self/fd/3"], output: .standardOutput(output.descriptor),
+            descriptors: [input.descriptor])
+        #expect(await child.wait().isSuccess)
+        #expect(try output.contents() == [1, 2, 3])
+    }
+
+    @Test func `standard output and standard error are one, unless only one is given`() async throws {
+        let both = try MemoryFile(for: "sh")
+        defer { withExtendedLifetime(both) {} }
+        let child = try ChildProcess.spawn("sh", ["-c", "echo a; echo b >&2"], output: .descriptor(both.descriptor))
+        #expect(await child.wait().isSuccess)
+        #expect(String(decoding: try both.contents(), as: UTF8.self) == "a\nb\n")
+        #expect(try await CapturedRun.run("sh", ["-c", "echo a; echo b >&2"]).output == "a\nb\n")
+    }
+
     @Test func `a program that is missing is an error that names it`() {
         #expect(throws: ChildProcessError.self) { try ChildProcess.spawn("no-such-program-here") }
     }

@@ -28,17 +28,31 @@ struct ThumbnailerTests {
         #expect(try await Thumbnailer().thumbnail(of: Array(text.utf8), size: 180, for: "app") == nil)
     }
 
-    @Test func `the program has a plain environment, without the loaders that libvips doesn't trust`() async throws {
+    /// Makes a thumbnail with a program that first runs a command.
+    /// - Returns: what the command has written.
+    private func output(ofShell command: String) async throws -> String {
         let program = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        let environment = program + ".environment"
-        defer { for file in [program, environment] { try? FileManager.default.removeItem(atPath: file) } }
-        let script = "#!/bin/sh\ncat /proc/$$/environ >\(environment)\nexec vipsthumbnail \"$@\"\n"
+        let output = program + ".output"
+        defer { for file in [program, output] { try? FileManager.default.removeItem(atPath: file) } }
+        let script = "#!/bin/sh\n{ \(command); } >\(output)\nexec vipsthumbnail \"$@\"\n"
         #expect(
             FileManager.default.createFile(
                 atPath: program, contents: Data(script.utf8), attributes: [.posixPermissions: 0o755]))
         let picture = try await Self.picture(width: 160, height: 90)
         #expect(try await Thumbnailer(program: program).thumbnail(of: picture, size: 20, for: "app") != nil)
-        let variables = try String(contentsOfFile: environment, encoding: .utf8).split(separator: "\0")
+        return try String(contentsOfFile: output, encoding: .utf8)
+    }
+
+    @Test func `neither the picture nor its thumbnail has a name, under which it would stay when all is killed`()
+        async throws
+    {
+        let lines = try await output(ofShell: "echo \"$@\"; readlink /proc/$$/fd/3").split(separator: "\n")
+        #expect(lines.first == "/proc/self/fd/3 --size 20x20 -o .jpg[Q=75,strip]")
+        #expect(lines.count == 2 && lines.last?.hasPrefix("/memfd:") == true)
+    }
+
+    @Test func `the program has a plain environment, without the loaders that libvips doesn't trust`() async throws {
+        let variables = try await output(ofShell: "cat /proc/$$/environ").split(separator: "\0")
         #expect(variables.contains("VIPS_BLOCK_UNTRUSTED=1"))
         for variable in variables {
             let isPlain = ["PATH=", "LD_LIBRARY_PATH=", "TZ=", "LANG=", "LC_", "VIPS_"].contains {

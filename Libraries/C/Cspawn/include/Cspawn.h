@@ -19,9 +19,10 @@ struct cspawn_request {
   char *const *environment;
   /// NULL: the parent's.
   const char *directory;
-  /// What standard output and standard error are appended to; NULL: `output_descriptor`.
+  /// What standard output and standard error are appended to; standard error alone when there is an `output_descriptor`.
+  /// NULL: both are that, or the parent's own.
   const char *output;
-  /// The descriptor of the parent that becomes standard output and standard error; -1: the parent's own.
+  /// The descriptor of the parent that becomes standard output; -1: none.
   int output_descriptor;
   /// Descriptors of the parent that become 3, 4, …; all others are closed.
   const int *descriptors;
@@ -47,5 +48,9 @@ int cspawn(const struct cspawn_request *request, pid_t *pid);
 /// Makes memory of this size that can be shared with a child by its descriptor, and that nobody can make smaller: who has mapped it
 /// may always read it. Returns the descriptor, or the negative errno of what failed.
 int cspawn_memory(size_t size);
+
+/// Makes an empty file in memory, which no directory has and which is gone with its last descriptor. Returns the descriptor, or the
+/// negative errno of what failed.
+int cspawn_file(void);
 
 #endif

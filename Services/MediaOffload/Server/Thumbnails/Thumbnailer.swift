@@ -1,7 +1,6 @@
 import ChildProcesses
 import DocumentModel
 import EventLoop
-import Foundation
 import Glibc
 
 /// Makes small pictures of large ones with `vipsthumbnail`, in child processes with limits: a hostile picture can crash only its
@@ -19,10 +18,10 @@ struct Thumbnailer: Sendable {
         self.timeout = timeout
     }
 
-    /// 10 seconds of CPU time, 1 GiB of memory, 64 MiB of output. When memory runs out, the picture is lost, and not the service.
+    /// 10 seconds of CPU time, 1 GiB of memory, 16 MiB of output. When memory runs out, the picture is lost, and not the service.
     private static let restrictions = ChildProcess.Restrictions(
         forbidsNewPrivileges: true, endsFirst: true,
-        limits: [.cpuTime: 10, .addressSpace: 1 << 30, .fileSize: 64 << 20, .coreSize: 0, .descriptors: 256])
+        limits: [.cpuTime: 10, .addressSpace: 1 << 30, .fileSize: 16 << 20, .coreSize: 0, .descriptors: 256])
 
     /// The picture is untrusted: the process that parses it has no passwords or keys in its environment, and libvips uses no loader
     /// there that it doesn't trust itself.
@@ -46,35 +45,22 @@ struct Thumbnailer: Sendable {
     }
 
     private func makeThumbnail(of picture: [UInt8], size: Int) async throws -> [UInt8]? {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("thumbnail-\(UUID().uuidString)")
-            .path
         do {
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        } catch {
-            throw MediaOffloadError(code: .local, message: "can't make the directory \(directory): \(error)")
-        }
-        defer { try? FileManager.default.removeItem(atPath: directory) }  // a temporary directory
-        let input = directory + "/in", output = directory + "/out.jpg"
-        guard FileManager.default.createFile(atPath: input, contents: Data(picture)) else {
-            throw MediaOffloadError(code: .local, message: "can't write \(input)")
-        }
-        let child = try start([input, "--size", "\(size)x\(size)", "-o", "\(output)[Q=75,strip]"])
-        let killer = Task {
-            try await Task.sleep(for: timeout)
-            child.signalGroup(SIGKILL)
-        }
-        defer { killer.cancel() }
-        guard await child.wait().isSuccess, let result = FileManager.default.contents(atPath: output) else {
-            return nil
-        }
-        return Array(result)
-    }
-
-    private func start(_ arguments: [String]) throws(MediaOffloadError) -> ChildProcess {
-        do {
-            return try ChildProcess.spawn(
-                program, arguments, environment: Self.environment, output: .discard,
-                restrictions: Self.restrictions)
+            // Users' pictures are in no directory, where they would stay when the service is killed.
+            let input = try MemoryFile(picture, for: program), output = try MemoryFile(for: program)
+            defer { withExtendedLifetime((input, output)) {} }  // until then their descriptors are open
+            let child = try ChildProcess.spawn(
+                program, ["/proc/self/fd/3", "--size", "\(size)x\(size)", "-o", ".jpg[Q=75,strip]"],
+                environment: Self.environment, output: .standardOutput(output.descriptor),
+                descriptors: [input.descriptor], restrictions: Self.restrictions)
+            let killer = Task {
+                try await Task.sleep(for: timeout)
+                child.signalGroup(SIGKILL)
+            }
+            defer { killer.cancel() }
+            guard await child.wait().isSuccess else { return nil }
+            let thumbnail = try output.contents()
+            return thumbnail.isEmpty ? nil : thumbnail
         } catch {
             throw MediaOffloadError(code: .local, message: "\(error)")
         }
