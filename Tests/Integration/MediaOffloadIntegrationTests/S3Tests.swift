@@ -77,6 +77,28 @@ import Testing
         }
     }
 
+    @Test func `links are signed for the host that browsers send`() async throws {
+        let client = HTTPClient(loop: Self.loops.next())
+        func link(_ endpoint: String) -> String? {
+            S3ObjectStorage(
+                client: client, endpoint: endpoint, bucket: "photos",
+                signature: AWSSignature(accessKey: "key", secretKey: "secret", region: "us-east-1")
+            ).signedURL("GET", "a/b", lifetime: .seconds(60), now: .init(Date(timeIntervalSince1970: 0)))
+        }
+        for (endpoint, plain) in [
+            ("https://S3.Example.com:443", "https://s3.example.com"),
+            ("HTTPS://s3.example.com:443/", "https://s3.example.com"),
+            ("http://S3.example.com:80", "http://s3.example.com"), ("http://[::1]:80", "http://[::1]"),
+        ] {
+            #expect(link(endpoint) == link(plain), "\(endpoint)")
+            #expect(link(endpoint)?.hasPrefix(plain + "/photos/a/b?") == true, "\(endpoint)")
+        }
+        for endpoint in ["https://s3.example.com:80", "http://s3.example.com:443", "http://[::1]:9000"] {
+            #expect(link(endpoint)?.hasPrefix(endpoint + "/photos/a/b?") == true, "\(endpoint)")
+        }
+        await client.shutDown()
+    }
+
     @Test func `a key with any characters is signed as it is sent`() async throws {
         try await withStorage { storage, client in
             let key = "an app/ä+b=c&d~e*f'(g)/%41"

@@ -6,7 +6,7 @@ import HTTPClient
 /// Objects in an S3-compatible store, addressed by path (`endpoint/bucket/key`).
 struct S3ObjectStorage: ObjectStorage {
     let client: HTTPClient
-    /// Scheme, host and port, without a slash at the end.
+    /// Scheme, host and port as browsers write them, without a slash at the end.
     let endpoint: String
     let bucket: String
     let signature: AWSSignature
@@ -15,11 +15,20 @@ struct S3ObjectStorage: ObjectStorage {
     /// - Parameter endpoint: `http://` or `https://`, a host, and a port unless it is the scheme's default.
     init(client: HTTPClient, endpoint: String, bucket: String, signature: AWSSignature) {
         self.client = client
-        self.endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
+        (self.endpoint, host) = Self.normalized(endpoint)
         self.bucket = bucket
         self.signature = signature
-        // The value of the `Host` header, which is signed.
-        host = self.endpoint.split(separator: "/", maxSplits: 2).last.map(String.init) ?? ""
+    }
+
+    /// An endpoint, and the value that browsers send in the header `Host` for it, which is signed: in lower case, and without the port
+    /// that is the scheme's default.
+    private static func normalized(_ endpoint: String) -> (endpoint: String, host: String) {
+        guard let parts = HTTPClient.URLParts(endpoint) else { return (endpoint, "") }  // no request can be sent to it
+        var host = parts.host.lowercased()
+        let port = parts.scheme == "https" ? ":443" : ":80"
+        if host.hasSuffix(port) { host.removeLast(port.count) }
+        let path = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path
+        return ("\(parts.scheme)://\(host)\(path)", host)
     }
 
     func check() async throws {
