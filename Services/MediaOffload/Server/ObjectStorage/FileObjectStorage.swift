@@ -1,15 +1,25 @@
 import AWSSigning
+import DocumentModel
+import EventLoop
 import Foundation
 import Glibc
 
 /// Objects as files, for a machine without an object store. A key's slashes are folders.
 struct FileObjectStorage: ObjectStorage {
     let directory: String
+    /// Waits until the names in a directory are on the disk.
+    private let sync: @Sendable (String) throws -> Void
+    /// The folders of objects whose names are on the disk, as far as this process knows.
+    private let durable = Locked<Set<ExactText>>([])
+
+    init(directory: String, sync: @escaping @Sendable (String) throws -> Void = Self.syncDirectory) {
+        self.directory = directory
+        self.sync = sync
+    }
 
     func check() async throws {
-        let directory = directory
         try await onDisk {
-            try Self.makeDirectory(directory)
+            try makeDirectory(directory)
             guard access(directory, W_OK | X_OK) == 0 else { throw Self.error("write to", directory) }
         }
     }
@@ -17,8 +27,8 @@ struct FileObjectStorage: ObjectStorage {
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
         let path = path(key)
         try await onDisk {
-            try Self.makeDirectory((path as NSString).deletingLastPathComponent)
-            try Self.writeDurably(bytes, to: path)
+            try makeDirectory(Self.folder(of: path))
+            try writeDurably(bytes, to: path)
         }
     }
 
@@ -83,20 +93,36 @@ struct FileObjectStorage: ObjectStorage {
     /// Keys are made by this service (ids of apps, hexadecimal digits and slashes), never from a client's text.
     private func path(_ key: String) -> String { "\(directory)/\(key)" }
 
-    private static func makeDirectory(_ path: String) throws {
-        do {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        } catch {
-            throw ObjectStorageError(code: .disk, message: "can't make the directory \(path): \(error)")
+    /// Makes a folder and those above it, as far as they are missing. When it returns, the names of those that hold objects are
+    /// durable: a folder that is there already may have been made by a caller, or a process, that hasn't come to the end.
+    private func makeDirectory(_ path: String) throws {
+        let isInside = path.utf8.count > directory.utf8.count, name = ExactText(path)
+        if durable.withLock({ $0.contains(name) }), access(path, F_OK) == 0 { return }
+        let parent = Self.folder(of: path)
+        if isInside { try makeDirectory(parent) }
+        var isMade = mkdir(path, 0o777) == 0
+        if !isMade, errno == ENOENT, !isInside, !parent.isEmpty {
+            try makeDirectory(parent)
+            isMade = mkdir(path, 0o777) == 0
         }
+        guard isMade || errno == EEXIST else { throw Self.error("make the directory", path) }
+        guard isMade || isInside else { return }
+        try sync(parent.isEmpty ? "." : parent)
+        if isInside { durable.withLock { _ = $0.insert(name) } }
+    }
+
+    /// Empty for a name without one. (`NSString`'s ends the process for a path of one letter.)
+    private static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     /// Writes to a temporary file in the same directory, syncs it, then renames it: a reader sees the whole file or
     /// none, also after a crash.
-    private static func writeDurably(_ bytes: [UInt8], to path: String) throws {
+    private func writeDurably(_ bytes: [UInt8], to path: String) throws {
         let temporary = path + ".\(UUID().uuidString).part"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw error("create", temporary) }
+        guard descriptor >= 0 else { throw Self.error("create", temporary) }
         var isKept = false
         defer {
             close(descriptor)
@@ -105,16 +131,16 @@ struct FileObjectStorage: ObjectStorage {
         var offset = 0
         while offset < bytes.count {
             let written = bytes[offset...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            guard written > 0 else { throw error("write", temporary) }
+            guard written > 0 else { throw Self.error("write", temporary) }
             offset += written
         }
-        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw error("keep", temporary) }
+        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw Self.error("keep", temporary) }
         isKept = true
-        try syncDirectory((path as NSString).deletingLastPathComponent)
+        try sync(Self.folder(of: path))
     }
 
     /// A file's name is durable only when its directory was synced.
-    private static func syncDirectory(_ path: String) throws {
+    static func syncDirectory(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw error("open", path) }
         defer { close(descriptor) }
