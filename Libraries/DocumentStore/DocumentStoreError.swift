@@ -104,4 +104,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     /// Whether the same call may succeed later.
     public var isRetriable: Bool { code == .conflict || code == .busy || code == .overloaded }
+
+    /// Whether the operation itself isn't the cause: a service that works off events repeats it for as long as it takes.
+    public var isTransient: Bool { isRetriable || code == .unavailable }
 }

@@ -26,4 +26,7 @@ enum TriggerMetrics {
     static let presenceWithoutDocument = Counter(
         label: "trigger_worker_presence_without_document_total",
         help: "Presence flips of users that have no document to write them to.")
+    static let presenceRefused = Counter(
+        label: "trigger_worker_presence_refused_total",
+        help: "Presence flips that the user's document doesn't admit.")
 }

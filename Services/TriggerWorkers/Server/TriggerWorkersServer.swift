@@ -63,7 +63,7 @@ public enum TriggerWorkersServer {
             client: engines.postgres, logger: logger, lettersOfApp: context.configuration[TriggerRetention.deadLetters])
         let shutOut = ShutOutTable(engines.postgres)
         let flips = PresenceFlips(
-            apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: shutOut)
+            apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: shutOut, logger: logger)
         let clientFunctions = ClientFunctions(
             apps: engines.apps, store: engines.store, turns: turns, hosts: functions,
             rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logs: logs), effects: effects,

@@ -122,6 +122,41 @@ import Testing
         }
     }
 
+    @Test func `a document that doesn't admit its flip delays no other`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(hasPresence: true, presenceField: "status.presence", presenceUserField: "user")
+        try await fixture.deploy(app)
+        try await waitForMark(fixture)
+        let users = fixture.store.collection("User", database: "Test", app: app.id)
+        func presence(of user: String) async throws -> String? {
+            try await users.findOne(["user": .string(user)])?.value(at: "status.presence")?.stringValue
+        }
+        func flip(_ user: String, _ version: Int64, online: Bool = true) -> PresenceEvent {
+            PresenceEvent(
+                app: app.id, user: user, device: "phone", state: online ? .online : .offline,
+                why: online ? nil : .left, isUserOnline: online, lastSeen: 1000, version: version)
+        }
+        let refused = count("trigger_worker_presence_refused_total")
+        _ = try await users.insertOne(["user": "kim", "status": "x"])
+        // No user's id; a document may have it all the same.
+        _ = try await users.insertOne(["user": "kim\0"])
+        try await fixture.events.send(flip("kim", 1))
+        try await eventually("it is recorded", within: patience) {
+            try await fixture.postgres.query(
+                "select from partita.presence_written where app = $1 and user_id = 'kim' and version = 1 and is_unwritten",
+                [.text(app.id)]
+            ).count == 1
+        }
+        #expect(count("trigger_worker_presence_refused_total") > refused)
+        // In the same lane, and among the changes of documents: neither is held back.
+        _ = try await users.replaceOne(["user": "kim"], ["user": "kim", "status": [:]])
+        try await eventually("the document that took its place has it", within: patience) {
+            try await presence(of: "kim") == "On-Line"
+        }
+        try await fixture.events.send(flip("kim", 2, online: false))
+        try await eventually("and the next one", within: patience) { try await presence(of: "kim") == "Off-Line" }
+    }
+
     @Test func `a flip of a deleted user waits for no document`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)

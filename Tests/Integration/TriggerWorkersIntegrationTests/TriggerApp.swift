@@ -13,6 +13,9 @@ struct TriggerApp {
     /// What the triggers' `match` is, for all of them.
     var match = "{}"
     var hasPresence = false
+    /// Dotted path of the presence field.
+    var presenceField = "presence"
+    var presenceUserField = "_id"
     /// Functions that run when a schedule says so, which is once a year.
     var scheduled: [String] = []
     /// Data rules by the collection of `Test`.
@@ -69,8 +72,8 @@ struct TriggerApp {
         for (path, text) in more { files.texts[path] = text }
         if hasPresence {
             files.texts["partita.json"] = """
-                {"presence": {"database": "Test", "collection": "User", "field": "presence", "userField": "_id",
-                              "online": "On-Line", "offline": "Off-Line", "lastSeenField": "lastSeenAt"}}
+                {"presence": {"database": "Test", "collection": "User", "field": "\(presenceField)",
+                              "userField": "\(presenceUserField)", "online": "On-Line", "offline": "Off-Line", "lastSeenField": "lastSeenAt"}}
                 """
         }
         return files

@@ -49,7 +49,7 @@ struct JobsHandler: EventHandler {
         // The call that failed has logged why.
         case let error as ObjectStorageError where error.code == .leftAlone: .wait
         case is ObjectStorageError, is MediaOffloadError, is AppDirectory.Unreadable: .retry
-        case let error as DocumentStoreError where error.isRetriable || error.code == .unavailable: .retry
+        case let error as DocumentStoreError where error.isTransient: .retry
         case _ where TransientErrors.contains(error): .retry
         default: attempts < 5 ? .retry : .deadLetter
         }

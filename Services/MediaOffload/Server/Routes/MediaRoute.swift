@@ -137,7 +137,7 @@ struct MediaRoute: Sendable {
     }
 
     private static func isTransient(_ error: any Error) -> Bool {
-        if let error = error as? DocumentStoreError { return error.isRetriable || error.code == .unavailable }
+        if let error = error as? DocumentStoreError { return error.isTransient }
         return TransientErrors.contains(error)
     }
 }

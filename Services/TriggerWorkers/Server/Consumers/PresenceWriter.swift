@@ -1,3 +1,5 @@
+import AppRegistry
+import DocumentStore
 import EventStream
 import EventTopics
 import Logging
@@ -13,11 +15,17 @@ struct PresenceWriter: EventHandler {
         if let newest { try await flips.write(newest) }
     }
 
+    /// What a document doesn't admit is recorded, and doesn't arrive here.
     func decide(_ error: any Error, on event: ReceivedEvent<PresenceEvent>, attempts: Int) async -> FailureDecision {
-        .retry
+        switch error {
+        case is AppDirectory.Unreadable: .retry
+        case let error as DocumentStoreError where error.isTransient: .retry
+        case _ where TransientErrors.contains(error): .retry
+        default: attempts < 5 ? .retry : .deadLetter
+        }
     }
 
     func deadLetter(_ letter: DeadLetter<PresenceEvent>) async throws {
-        logger.error("a flip can't be read", metadata: ["error": "\(letter.error)"])
+        logger.error("a flip can't be read or written", metadata: ["error": "\(letter.error)"])
     }
 }

@@ -3,6 +3,7 @@ import AppRegistry
 import DocumentModel
 import DocumentStore
 import EventTopics
+import Logging
 import Postgres
 import ServiceEngines
 
@@ -10,12 +11,14 @@ import ServiceEngines
 /// flip writes nothing.
 ///
 /// A user may have no document, temporarily or permanently: the flip is recorded then, and written when the user gets a document.
-/// It doesn't block other flips.
+/// The same is done when the document doesn't admit the field, as one whose user has put a string where the field's parent should be.
+/// Neither blocks other flips.
 struct PresenceFlips: Sendable {
     let apps: AppDirectory
     let store: DocumentStore
     let client: PostgresClient
     let shutOut: ShutOutTable
+    let logger: Logger
 
     /// A flip to write.
     private struct Flip {
@@ -53,21 +56,30 @@ struct PresenceFlips: Sendable {
         }
     }
 
+    private enum Outcome {
+        /// The field has the flip, or that of a newer one.
+        case done
+        case noDocument
+        /// The document stays as it was.
+        case refused
+    }
+
     private struct Stale: Error {}
     private struct NoDocument: Error {}
 
-    /// Writes a flip, or records it when the user has no document.
+    /// Writes a flip, or records it when the user has no document that admits it.
     /// - Throws: what Postgres throws; `AppDirectory.Unreadable`.
     func write(_ event: PresenceEvent) async throws {
         guard let field = try await field(of: event.app) else { return }
         let flip = Flip(
             app: event.app, user: event.user, version: event.version, device: event.isUserOnline ? event.device : nil,
             lastSeen: event.lastSeen)
-        if try await write(flip, to: field, counting: flip.upsert(isUnwritten: false)) { return }
+        let outcome = try await write(flip, to: field, counting: flip.upsert(isUnwritten: false))
+        if outcome == .done { return }
         // The document of a deleted account was deleted as well.
         if try await shutOut.reason(for: flip.user, app: flip.app) == .deleted { return }
-        TriggerMetrics.presenceWithoutDocument.increment()
-        guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty else { return }
+        if outcome == .noDocument { TriggerMetrics.presenceWithoutDocument.increment() }
+        guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty, outcome == .noDocument else { return }
         // The change of a document that was created meanwhile may have been handled before the flip was recorded.
         _ = try await write(flip, to: field, counting: flip.settlement())
     }
@@ -84,7 +96,8 @@ struct PresenceFlips: Sendable {
     /// online gets the flip that a former one had, too.
     func write(forDocumentOf change: ChangeEvent) async throws {
         guard let field = apps.app(change.app)?.definition.presence, field.isMade(by: change),
-            let document = change.fullDocument, let user = document.value(at: Path(field.userField))?.stringValue
+            let document = change.fullDocument, let user = document.value(at: Path(field.userField))?.stringValue,
+            !user.utf8.contains(0)  // no user's id, and Postgres can't compare with it
         else { return }
         let lacksFlip =
             change.operationType == .insert && document.value(at: Path(field.field))?.stringValue != field.online
@@ -100,10 +113,9 @@ struct PresenceFlips: Sendable {
     }
 
     /// - Parameter statement: returns a row when the flip is to be written.
-    /// - Returns: `false` when there is no document.
-    private func write(_ flip: Flip, to field: PresenceField, counting statement: PostgresStatement) async throws
-        -> Bool
-    {
+    private func write(
+        _ flip: Flip, to field: PresenceField, counting statement: PostgresStatement
+    ) async throws -> Outcome {
         var set: Document = [field.field: .string(flip.device != nil ? field.online : field.offline)]
         if let lastSeen = field.lastSeenField, flip.device == nil { set[lastSeen] = .date(flip.lastSeen) }
         let update: Document = ["$set": .document(set)]
@@ -119,11 +131,17 @@ struct PresenceFlips: Sendable {
                 if result.matchedCount == 0 { throw NoDocument() }
             }
         } catch is Stale {
-            return true
+            return .done
         } catch is NoDocument {
-            return false
+            return .noDocument
+        } catch let error as DocumentStoreError where !error.isTransient {
+            TriggerMetrics.presenceRefused.increment()
+            logger.warning(
+                "a user's document doesn't admit the presence field",
+                metadata: ["app.id": "\(flip.app)", "user.id": "\(flip.user)", "error": "\(error)"])
+            return .refused
         }
-        return true
+        return .done
     }
 }
 
