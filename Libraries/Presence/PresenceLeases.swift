@@ -3,7 +3,7 @@ import Redis
 /// The devices that are online, as leases in Redis. All times are by Redis' clock, so that machines' clocks needn't agree.
 ///
 /// `presence:<app>/<user>/<device>` is a device's lease, with its TTL, and says whether its beginning is told, and
-/// which gateway has renewed it for the last time;
+/// to which gateway the device has connected last;
 /// `presence:devices:<app>/<user>` the devices of a user that have one; `presence:version:<app>/<user>` counts the user's flips, for a day after the last;
 /// `presence:deadlines` holds every lease's end. A user is online while any device is.
 ///
@@ -15,7 +15,7 @@ public struct PresenceLeases: Sendable {
     private let ttl: Int
     /// Separates systems that share a Redis.
     private let prefix: String
-    /// The process that renews leases.
+    /// The process whose devices' leases these are.
     private let holder = String(UInt64.random(in: 0...(.max)), radix: 16)
 
     /// - Parameters:
@@ -28,13 +28,17 @@ public struct PresenceLeases: Sendable {
     }
 
     /// Renews leases, or creates them.
+    /// - Parameter joining: whether the devices have just connected to this process, which takes the leases over from any other. A
+    ///   renewal leaves them with the process to which the device has connected last.
     /// - Returns: the flips of the members that had no lease, or one that wasn't ``told(_:)`` in a quarter of its time: whoever created it may
     ///   have died before.
     /// - Throws: `RedisError`.
-    public func refresh(_ members: [PresenceMember]) async throws -> [PresenceFlip] {
+    public func refresh(_ members: [PresenceMember], joining: Bool = false) async throws -> [PresenceFlip] {
         let values = try await redis.pipeline(
             members.map {
-                RedisCommand(Self.refreshScript, keys: [prefix], arguments: [$0.userText, $0.device, ttl, holder])
+                RedisCommand(
+                    Self.refreshScript, keys: [prefix],
+                    arguments: [$0.userText, $0.device, ttl, holder, joining ? 1 : 0])
             })
         return try zip(members, values).compactMap { try PresenceFlip($0, try $1.get(), isOnline: true) }
     }
@@ -47,7 +51,7 @@ public struct PresenceLeases: Sendable {
 
     /// Ends a lease: the device says that it leaves, or its connection broke. If the caller doesn't `confirm` it within the time of a
     /// lease, a watcher claims it as one that has expired.
-    /// - Returns: the flip; `nil` when it had no lease, or another process has renewed it since.
+    /// - Returns: the flip; `nil` when it had no lease, or has connected to another process since.
     public func leave(_ member: PresenceMember) async throws -> PresenceFlip? {
         let value = try await redis.eval(
             Self.leaveScript, keys: [prefix], arguments: [member.userText, member.device, ttl, holder])

@@ -21,7 +21,7 @@ final class PresenceKeeper: Service {
 
     private struct State {
         var members: [PresenceMember: Int] = [:]
-        /// Devices whose lease wasn't written yet: they get it immediately.
+        /// Devices that have connected here, and whose lease isn't this gateway's yet: they get it immediately.
         var fresh: Set<PresenceMember> = []
         /// The number of renewals in flight to Redis.
         var renewals = 0
@@ -115,7 +115,7 @@ final class PresenceKeeper: Service {
         let isLast = state.withLock { state in
             let left = (state.members[member] ?? 1) - 1
             state.members[member] = left > 0 ? left : nil
-            state.fresh.remove(member)
+            if left <= 0 { state.fresh.remove(member) }
             return left <= 0 && !state.isStopping && !keepsLease
         }
         guard isLast else { return }
@@ -246,12 +246,16 @@ final class PresenceKeeper: Service {
     }
 
     private func leaseFresh() async {
-        for await _ in wakes {
-            let members = state.withLock { state in
-                defer { state.fresh = [] }
-                return Array(state.fresh)
-            }
-            await refresh(members)
+        for await _ in wakes { await takeFresh() }
+    }
+
+    private func takeFresh() async {
+        let members = state.withLock { state in
+            defer { state.fresh = [] }
+            return Array(state.fresh)
+        }
+        if await !refresh(members, joining: true) {
+            state.withLock { state in state.fresh.formUnion(members.filter { state.members[$0] != nil }) }
         }
     }
 
@@ -259,35 +263,39 @@ final class PresenceKeeper: Service {
         while !state.withLock({ $0.isStopping }), !Task.isCancelled {
             // Interrupted: the condition ends it.
             try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }
+            await takeFresh()  // those that failed
             let members = state.withLock { Array($0.members.keys) }
             for start in stride(from: 0, to: members.count, by: Self.batch) {
-                await refresh(Array(members[start..<min(start + Self.batch, members.count)]))
+                _ = await refresh(Array(members[start..<min(start + Self.batch, members.count)]), joining: false)
             }
         }
     }
 
-    private func refresh(_ members: [PresenceMember]) async {
+    /// - Returns: whether the leases were renewed. The next round tries the others again.
+    private func refresh(_ members: [PresenceMember], joining: Bool) async -> Bool {
         let members = state.withLock { state in
             state.renewals += 1
             return members.filter { state.members[$0] != nil }
         }
-        await renew(members)
+        let isRenewed = await renew(members, joining: joining)
         let late = state.withLock { state in
             state.renewals -= 1
             defer { if state.renewals == 0 { state.left = [] } }
             return members.filter { state.left.contains($0) && state.members[$0] == nil }
         }
         for member in late { await end(member) }
+        return isRenewed
     }
 
-    private func renew(_ members: [PresenceMember]) async {
-        guard !members.isEmpty else { return }
+    private func renew(_ members: [PresenceMember], joining: Bool) async -> Bool {
+        guard !members.isEmpty else { return true }
         do {
-            flips.publish(try await leases.refresh(members))
+            flips.publish(try await leases.refresh(members, joining: joining))
             renewal.succeeded("leases are renewed again")
+            return true
         } catch {
-            // The next round tries again.
             renewal.failed("leases were not renewed", error, metadata: ["count": "\(members.count)"])
+            return false
         }
     }
 
