@@ -1,6 +1,7 @@
 import AppRegistry
 import DocumentModel
 import EventStream
+import EventTopics
 import Kafka
 import Logging
 import Presence
@@ -27,6 +28,28 @@ import Testing
         device.close()
         heard = try await ann.presence()
         #expect(heard.user == bob && heard.state == "offline")
+        ann.close()
+    }
+
+    /// As when two gateways publish them at the same time.
+    @Test func `an older flip that comes later isn't told`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let bob = ObjectId().hexString, cid = ObjectId().hexString
+        let ann = try await fixture.watcher(of: bob)
+        func event(_ state: PresenceEvent.State, _ version: Int64, word: String? = nil) -> PresenceEvent {
+            PresenceEvent(
+                app: GatewayFixture.app, user: bob, device: "phone", state: state, isUserOnline: state != .offline,
+                lastSeen: version, version: version, word: word)
+        }
+        try await fixture.events.send(event(.online, 2))
+        #expect(try await ann.presence().state == "online")
+        // What was heard of a user who is watched on stays known.
+        try await ann.watch([bob, cid])
+        try await fixture.events.send(event(.offline, 1))
+        try await fixture.events.send(event(.said, 0, word: "sentinel"))
+        #expect(try await ann.presence().state == "sentinel")
+        try await fixture.events.send(event(.offline, 3))
+        #expect(try await ann.presence().state == "offline")
         ann.close()
     }
 

@@ -19,6 +19,14 @@ final class PresenceKeeper: Service {
         let session: DeviceSession
     }
 
+    /// What is known here of a user whom somebody watches.
+    private struct Watched {
+        /// By the ids of their sessions.
+        var watchers: [ExactText: Watcher] = [:]
+        /// The version of the newest flip that was heard. Gateways publish beside each other, so an older one may come later.
+        var version = Int64.min
+    }
+
     private struct State {
         var members: [PresenceMember: Int] = [:]
         /// Devices that have connected here, and whose lease isn't this gateway's yet: they get it immediately.
@@ -27,27 +35,36 @@ final class PresenceKeeper: Service {
         var renewals = 0
         /// Devices that have left during a renewal, which may have given them a new lease.
         var left: Set<PresenceMember> = []
-        /// The sessions that watch a user, by their ids.
-        var watchers: [ExactText: [ExactText: Watcher]] = [:]
+        var watched: [ExactText: Watched] = [:]
         /// The users that a session watches, so that its end costs no more than their number.
-        var watched: [ExactText: [String]] = [:]
+        var lists: [ExactText: [String]] = [:]
         /// The presence that devices have set, by session.
         var speeches: [ExactText: Speech] = [:]
         var isStopping = false
 
         mutating func watch(_ users: [String], by watcher: Watcher) {
             let id = watcher.session.id
-            unwatch(session: id)
-            guard !users.isEmpty else { return }
-            for user in users { watchers[user, default: [:]][id] = watcher }
-            watched[id] = users
+            // First, so that what was heard of a user who stays in the list isn't forgotten.
+            for user in users { watched[user, default: Watched()].watchers[id] = watcher }
+            unwatch(session: id, except: Set(users.map { ExactText($0) }))
+            if !users.isEmpty { lists[id] = users }
         }
 
-        mutating func unwatch(session: String) {
-            for user in watched.removeValue(forText: session) ?? [] {
-                watchers[user]?[session] = nil
-                if watchers[user]?.isEmpty == true { watchers[user] = nil }
+        mutating func unwatch(session: String, except kept: Set<ExactText> = []) {
+            for user in lists.removeValue(forText: session) ?? [] where !kept.contains(ExactText(user)) {
+                watched[user]?.watchers[session] = nil
+                if watched[user]?.watchers.isEmpty == true { watched[user] = nil }
             }
+        }
+
+        /// The sessions that have to hear this of a user: none if it is a flip, and not newer than one that was heard before.
+        mutating func hear(_ presence: PresenceEvent, of user: String) -> [Watcher] {
+            guard let known = watched[user] else { return [] }
+            if presence.state != .said {
+                guard presence.version > known.version else { return [] }
+                watched[user]?.version = presence.version
+            }
+            return Array(known.watchers.values)
         }
     }
 
@@ -191,9 +208,9 @@ final class PresenceKeeper: Service {
     func handle(_ events: [RawEvent<PresenceEvent>]) async {
         var heard: [(presence: PresenceEvent, watchers: [Watcher])] = []
         for event in events {
-            guard let watchers = state.withLock({ $0.watchers[event.key] }), let presence = try? event.decoded().payload
+            guard state.withLock({ $0.watched[event.key] != nil }), let presence = try? event.decoded().payload
             else { continue }  // no session here watches the user, or the message can't be read
-            heard.append((presence, Array(watchers.values)))
+            heard.append((presence, state.withLock { $0.hear(presence, of: event.key) }))
         }
         guard !heard.isEmpty else { return }
         let allowed = await allowed(
