@@ -418,12 +418,9 @@ let testTargets: [Target] = [
         "Integration", "SyncGatewayIntegrationTests",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
-            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
-            "Kafka",
-            "Lifecycle", "Logging",
-            "Metrics", "Postgres", "Presence", "RealmClientModel", "RealmMessages", "RealmSync", "RealmTestClient",
-            "Redis",
-            "ServiceBootstrap",
+            "DocumentStore", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol",
+            "Functions", "Grants", "Kafka", "Lifecycle", "LocalEngines", "Logging", "Metrics", "Postgres", "Presence",
+            "RealmClientModel", "RealmMessages", "RealmSync", "RealmTestClient", "Redis", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "Vectors", "WebSocket",
         ]),
     tests(

@@ -33,4 +33,12 @@ extension Device {
         guard case .presence(let report) = frame else { throw Unexpected(what: "\(frame)") }
         return report
     }
+
+    /// The next report of a state; what was said before may come twice.
+    func presence(_ state: String) async throws -> GatewayFrame.PresenceReport {
+        while true {
+            let report = try await presence()
+            if report.state == state { return report }
+        }
+    }
 }

@@ -1,8 +1,11 @@
 import AppRegistry
 import DocumentModel
+import EmbeddedKafka
+import EventLoop
 import EventStream
 import EventTopics
 import Kafka
+import LocalEngines
 import Logging
 import Presence
 import Redis
@@ -20,14 +23,14 @@ import Testing
         let device = try await fixture.device(bob)
         var heard = try await ann.presence()
         #expect(heard.user == bob && heard.state == "online" && heard.data == nil)
-        // The default state isn't reported.
+        // The default state is reported, too: the device may have said something else in a former session.
         try await device.send(.presence(.init(state: "online")))
+        #expect(try await ann.presence().state == "online")
         try await device.send(.presence(.init(state: "away", data: ["until": "five"])))
-        heard = try await ann.presence()
-        #expect(heard.user == bob && heard.state == "away" && heard.data == ["until": "five"])
+        heard = try await ann.presence("away")
+        #expect(heard.user == bob && heard.data == ["until": "five"])
         device.close()
-        heard = try await ann.presence()
-        #expect(heard.user == bob && heard.state == "offline")
+        #expect(try await ann.presence("offline").user == bob)
         ann.close()
     }
 
@@ -128,6 +131,75 @@ import Testing
         #expect(try await device.presence().user == "bob")
         device.close()
         other.close()
+    }
+
+    @Test func `what a device says is told until Kafka has it, again after a flip, and in a new session`() async throws
+    {
+        let fixture = try await GatewayFixture.shared()
+        let redis = RedisClient(
+            configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL),
+            on: GatewayFixture.loops)
+        let prefix = "\(ObjectId().hexString):", logger = Logger(label: "presence")
+        let broker = try EmbeddedBroker(port: UInt16(try LocalPort.free()))
+        try broker.createTopic(PresenceEvent.topic.fullName(pool: "words"), partitions: 4)
+        let kafka = KafkaConfiguration(
+            bootstrapServers: broker.bootstrapServers, embedded: true, properties: ["message.timeout.ms": "500"])
+        let producer = EventProducer(
+            KafkaProducer(configuration: kafka, loop: GatewayFixture.loops.next()), pool: "words")
+        let keeper = PresenceKeeper(
+            leases: PresenceLeases(redis: redis, ttl: .seconds(60), prefix: prefix),
+            rights: WatchRights(
+                client: fixture.postgres,
+                apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)),
+            producer: producer, interval: .milliseconds(50), clock: .system, logger: logger)
+        let heard = Locked<[PresenceEvent]>([])
+        let tail = EventTail<PresenceEvent>(
+            pool: "words",
+            kafka: KafkaClient(
+                configuration: KafkaConfiguration(bootstrapServers: broker.bootstrapServers, embedded: true))
+        ) { events in
+            for event in events {
+                let presence = try event.decoded().payload
+                heard.withLock { $0.append(presence) }
+            }
+        }
+        /// What was heard of the user after the last flip, which is an online one.
+        @Sendable func words() -> [String] {
+            heard.withLock { heard in
+                heard.suffix(from: heard.lastIndex { $0.state != .said } ?? 0).compactMap(\.word)
+            }
+        }
+        let phone = PresenceMember(app: "words", user: "ann", device: "phone")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await redis.run() }
+            group.addTask { try await tail.run() }
+            try await tail.waitUntilPositioned()
+            group.addTask { try await keeper.run() }
+            keeper.join(phone)
+            try await eventually("she is online", within: .seconds(30)) {
+                heard.withLock { $0.contains { $0.state == .online } }
+            }
+
+            try broker.setDown(true)
+            keeper.say(.init(state: "away"), of: phone, session: "first")
+            try await Task.sleep(for: .seconds(1))  // longer than the producer tries
+            try broker.setDown(false)
+            try await eventually("she is away", within: .seconds(30)) { words().last == "away" }
+
+            // Her lease is lost, or she was silent for its time.
+            let flips = heard.withLock { $0.count { $0.state == .online } }
+            try await redis.command(["DEL", "\(prefix)presence:words/ann/phone"])
+            try await eventually("she comes again, and is still away", within: .seconds(30)) {
+                heard.withLock { $0.count { $0.state == .online } } > flips && words().last == "away"
+            }
+
+            // As after a restart of the gateway, during which her lease stays.
+            keeper.forget(session: "first", of: phone)
+            keeper.say(.online, of: phone, session: "second")
+            try await eventually("she is back", within: .seconds(30)) { words().last == "online" }
+            group.cancelAll()
+        }
+        broker.close()
     }
 
     @Test func `a device that leaves while leases are renewed has none left`() async throws {

@@ -143,7 +143,9 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         case .upload(let upload): try accept(upload, size: size)
         case .presence(let update):
             context.presence.watch(update.watch, session: self)
-            context.presence.say(.init(state: update.state, data: update.data), session: self)
+            if let member {
+                context.presence.say(.init(state: update.state, data: update.data), of: member, session: id)
+            }
         case .token(let token): try renew(token)
         case .ping: send(.pong)
         }
@@ -183,9 +185,8 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
 
     /// - Parameter keepsLease: whether the user counts as online until the lease expires.
     private func setPresent(_ isPresent: Bool, keepsLease: Bool = false) {
-        guard let identity, isPresent != self.isPresent else { return }
+        guard let member, isPresent != self.isPresent else { return }
         self.isPresent = isPresent
-        let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
         if isPresent { context.presence.join(member) } else { context.presence.leave(member, keepsLease: keepsLease) }
     }
 
@@ -417,6 +418,10 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
 
     var identity: ConnectionIdentity? { machine.identity }
 
+    private var member: PresenceMember? {
+        identity.map { PresenceMember(app: $0.app, user: $0.user, device: $0.device) }
+    }
+
     // MARK: Time and end
 
     private func scheduleCheck() {
@@ -449,7 +454,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         drain.release()
         // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
-        context.presence.forget(session: self)
+        if let member { context.presence.forget(session: id, of: member) }
         machine.close()
         if let place { context.connections.release(place) }
         place = nil

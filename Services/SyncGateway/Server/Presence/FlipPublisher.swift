@@ -36,7 +36,8 @@ final class FlipPublisher: Sendable {
     }
 
     /// Publishes until ``finish()``.
-    func run() async {
+    /// - Parameter onPublished: called with flips when Kafka has them.
+    func run(onPublished: ([PresenceFlip]) -> Void) async {
         for await _ in wakes {
             let flips = waiting.withLock { waiting in
                 defer { waiting = [:] }
@@ -44,6 +45,7 @@ final class FlipPublisher: Sendable {
             }
             do {
                 try await producer.send(flips.map { PresenceEvent($0) }).requireAll()
+                onPublished(flips)
                 try await leases.told(flips.map(\.member))
                 report.succeeded("users who come are published again")
             } catch {

@@ -38,8 +38,8 @@ final class PresenceKeeper: Service {
         var watched: [ExactText: Watched] = [:]
         /// The users that a session watches, so that its end costs no more than their number.
         var lists: [ExactText: [String]] = [:]
-        /// The presence that devices have set, by session.
-        var speeches: [ExactText: Speech] = [:]
+        /// The presence that devices have set, by the ids of their sessions.
+        var speeches: [PresenceMember: [ExactText: Speech]] = [:]
         var isStopping = false
 
         mutating func watch(_ users: [String], by watcher: Watcher) {
@@ -54,6 +54,31 @@ final class PresenceKeeper: Service {
             for user in lists.removeValue(forText: session) ?? [] where !kept.contains(ExactText(user)) {
                 watched[user]?.watchers[session] = nil
                 if watched[user]?.watchers.isEmpty == true { watched[user] = nil }
+            }
+        }
+
+        /// Returns whether what the session has said has to be sent now, by whoever calls this: its device counts as online, and watchers
+        /// know something else.
+        mutating func begins(_ session: String, of member: PresenceMember) -> Bool {
+            guard members[member] != nil, let speech = speeches[member]?[session], !speech.isSending,
+                speech.told != speech.latest
+            else { return false }
+            speeches[member]?[session]?.isSending = true
+            return true
+        }
+
+        /// The sessions of a device for which ``begins(_:of:)`` is true.
+        mutating func begin(_ member: PresenceMember) -> [String] {
+            (speeches[member] ?? [:]).keys.map(\.text).filter { begins($0, of: member) }
+        }
+
+        /// To watchers a flip of a device says that its user is online, or may do so after what is being sent.
+        mutating func noteFlip(of member: PresenceMember) {
+            for session in (speeches[member] ?? [:]).keys {
+                guard var speech = speeches[member]?[session] else { continue }
+                speech.told = speech.isSending ? nil : .online
+                speech.flips += 1
+                speeches[member]?[session] = speech
             }
         }
 
@@ -72,13 +97,17 @@ final class PresenceKeeper: Service {
     struct Words: Equatable {
         @ExactText var state: String
         var data: Document?
+
+        static let online = Words(state: PresenceEvent.State.online.rawValue)
     }
 
     private struct Speech {
-        /// What was published last; a connected user is `online` by default.
-        var told = Words(state: PresenceEvent.State.online.rawValue)
-        var latest = Words(state: PresenceEvent.State.online.rawValue)
+        /// What watchers were told last; `nil` while that is unknown: the user's device may have said something in a former session.
+        var told: Words?
+        var latest: Words
         var isSending = false
+        /// The device's flips that were published meanwhile.
+        var flips = 0
     }
 
     private let leases: PresenceLeases
@@ -119,11 +148,13 @@ final class PresenceKeeper: Service {
 
     /// A session's device has connected, or is heard again.
     func join(_ member: PresenceMember) {
-        state.withLock { state in
+        let begun = state.withLock { state in
             state.members[member, default: 0] += 1
             state.fresh.insert(member)
+            return state.begin(member)
         }
         wake.yield()
+        for session in begun { tell(of: member, session: session) }
     }
 
     /// A session that had joined has ended, or its device is silent.
@@ -149,10 +180,11 @@ final class PresenceKeeper: Service {
     }
 
     /// The session has ended: forgets what it watched and set.
-    func forget(session: DeviceSession) {
+    func forget(session: String, of member: PresenceMember) {
         state.withLock { state in
-            state.unwatch(session: session.id)
-            state.speeches[session.id] = nil
+            state.unwatch(session: session)
+            state.speeches[member]?[session] = nil
+            if state.speeches[member]?.isEmpty == true { state.speeches[member] = nil }
         }
     }
 
@@ -163,45 +195,62 @@ final class PresenceKeeper: Service {
         state.withLock { $0.watch(keys, by: Watcher(user: identity.user, session: session)) }
     }
 
-    /// Publishes the presence that the session's device sets for its user.
-    func say(_ words: Words, session: DeviceSession) {
-        guard let identity = session.identity else { return }
+    /// Publishes the presence that a session's device sets for its user, as soon as Kafka takes it, and again when the device has come
+    /// back online: to watchers that says that the user is `online`.
+    func say(_ words: Words, of member: PresenceMember, session: String) {
         let begins = state.withLock { state in
-            var speech = state.speeches[session.id] ?? Speech()
-            speech.latest = words
-            let begins = !speech.isSending && speech.latest != speech.told
-            if begins { speech.isSending = true }
-            state.speeches[session.id] = speech
-            return begins
+            state.speeches[member, default: [:]][session, default: Speech(latest: words)].latest = words
+            return state.begins(session, of: member)
         }
-        if begins { background.add { await self.tell(of: identity, session: session.id) } }
+        if begins { tell(of: member, session: session) }
     }
 
-    private func tell(of identity: ConnectionIdentity, session: String) async {
-        while let words = nextWords(of: session) {
-            let now = clock.now()
-            do {
-                try await producer.send(
-                    PresenceEvent(
-                        app: identity.app, user: identity.user, device: identity.device, state: .said,
-                        isUserOnline: true, lastSeen: now, version: now, word: words.state, data: words.data))
-            } catch {
-                logger.debug("a user's presence wasn't published", metadata: ["error": "\(error)"])
+    private func tell(of member: PresenceMember, session: String) {
+        background.add {
+            var backoff = RetryBackoff(Self.retries)
+            while let (words, flips) = self.nextWords(of: member, session: session) {
+                let now = self.clock.now()
+                do {
+                    try await self.producer.send(
+                        PresenceEvent(
+                            app: member.app, user: member.user, device: member.device, state: .said,
+                            isUserOnline: true, lastSeen: now, version: now, word: words.state, data: words.data))
+                    backoff.reset()
+                    self.state.withLock { state in
+                        // After a flip that was published at the same time nobody knows which of them came last.
+                        guard state.speeches[member]?[session]?.flips == flips else { return }
+                        state.speeches[member]?[session]?.told = words
+                    }
+                } catch {
+                    self.logger.debug("a user's presence wasn't published", metadata: ["error": "\(error)"])
+                    let wait = backoff.next()
+                    // Interrupted: the gateway stops, and the device says it to another one.
+                    do { try await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) } } catch { return }
+                }
             }
         }
     }
 
-    private func nextWords(of session: String) -> Words? {
+    /// What to send next, and the number of flips before it; `nil` when there is nothing more.
+    private func nextWords(of member: PresenceMember, session: String) -> (Words, flips: Int)? {
         state.withLock { state in
-            guard var speech = state.speeches[session] else { return nil }
-            defer { state.speeches[session] = speech }
-            guard speech.latest != speech.told else {
-                speech.isSending = false
+            guard let speech = state.speeches[member]?[session] else { return nil }
+            guard state.members[member] != nil, speech.latest != speech.told else {
+                state.speeches[member]?[session]?.isSending = false
                 return nil
             }
-            speech.told = speech.latest
-            return speech.latest
+            return (speech.latest, speech.flips)
         }
+    }
+
+    private func published(_ flips: [PresenceFlip]) {
+        let begun = state.withLock { state in
+            flips.flatMap { flip in
+                state.noteFlip(of: flip.member)
+                return state.begin(flip.member).map { (flip.member, $0) }
+            }
+        }
+        for (member, session) in begun { tell(of: member, session: session) }
     }
 
     /// Handles messages of the topic, and returns when they were passed to the sessions that may receive them.
@@ -252,7 +301,7 @@ final class PresenceKeeper: Service {
             await withTaskGroup { group in
                 group.addTask { await self.renewAll() }
                 group.addTask { await self.leaseFresh() }
-                group.addTask { await self.flips.run() }
+                group.addTask { await self.flips.run { self.published($0) } }
                 group.addTask { try? await self.background.run() }  // never throws
             }
         } onGracefulShutdown: {
