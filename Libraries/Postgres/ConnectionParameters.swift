@@ -65,11 +65,31 @@ struct ConnectionParameters: Sendable {
     /// Whether the URL has a password.
     var hasPassword: Bool { values.contains { $0.keyword == "password" && !$0.value.isEmpty } }
 
-    /// The parameters of a URL as one text, `host='…' dbname='…'`, but for the password, and the password.
-    static func split(_ url: String) throws(PostgresError) -> (parameters: String, password: String?) {
-        let values = try parse(url)
-        let others = values.filter { $0.keyword != "password" }.map { "\($0.keyword)=\(quoted($0.value))" }
-        return (others.joined(separator: " "), values.first { $0.keyword == "password" && !$0.value.isEmpty }?.value)
+    /// The parameters of a URL as one text, `host='…' dbname='…'`, but for those that libpq calls secret, and these.
+    static func split(_ url: String) throws(PostgresError) -> (parameters: String, secrets: [String: String]) {
+        var secrets: [String: String] = [:], others: [String] = []
+        let isSecret = secretKeywords()
+        for (keyword, value) in try parse(url) {
+            if isSecret.contains(keyword) {
+                if !value.isEmpty { secrets[keyword] = value }
+            } else {
+                others.append("\(keyword)=\(quoted(value))")
+            }
+        }
+        return (others.joined(separator: " "), secrets)
+    }
+
+    /// The keywords whose values a program must show as asterisks: `password`, `sslpassword`, and those of later versions.
+    private static func secretKeywords() -> Set<String> {
+        guard let options = PQconndefaults() else { return ["password", "sslpassword"] }
+        defer { PQconninfoFree(options) }
+        var keywords: Set<String> = []
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let mark = option.pointee.dispchar, mark[0] == 0x2A { keywords.insert(String(cString: keyword)) }
+            option += 1
+        }
+        return keywords
     }
 
     /// A value as libpq reads it between quotes. By scalars: a quote may be followed by what makes one character of both.

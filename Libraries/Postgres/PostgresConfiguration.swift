@@ -56,11 +56,12 @@ public struct PostgresConfiguration: Sendable {
     }
 
     /// The parameters of a URL, in whichever form it is, for the argument of one of Postgres' programs, where other users of the machine can see
-    /// them; and the password, which they would see too, for the variable `PGPASSWORD`.
+    /// them; and those that they must not see, by their keywords: `password` for the variable `PGPASSWORD`, and others, such as
+    /// `sslpassword`, for a connection service file, since no variable passes them.
     /// - Throws: `PostgresError` when it isn't a URL.
     public static func programParameters(
         ofURL url: String
-    ) throws(PostgresError) -> (parameters: String, password: String?) {
+    ) throws(PostgresError) -> (parameters: String, secrets: [String: String]) {
         try ConnectionParameters.split(url)
     }
 

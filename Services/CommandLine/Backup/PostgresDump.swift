@@ -4,20 +4,28 @@ import LocalEngines
 import Postgres
 import ServiceEngines
 
-/// Runs `pg_dump`, `pg_restore` and `psql` on the database of a URL. A password is passed in the environment, where other users of
-/// the machine can't see it.
+/// Runs `pg_dump`, `pg_restore` and `psql` on the database of a URL. A password is passed in the environment, and other secrets in a
+/// file, where other users of the machine can't see them.
 struct PostgresDump: Sendable {
     /// The database's connection parameters.
     private let database: String
     private let environment: [String: String]
+    /// Those that no variable passes.
+    private let secrets: [String: String]
+    /// Whether the URL names a connection service.
+    private let isService: Bool
 
     init(_ configuration: LocalConfiguration) throws {
         let settings = try EngineSettings.postgres(try configuration.engines(), as: "partita")
         var environment = CurrentEnvironment.variables
-        let (parameters, password) = try PostgresConfiguration.programParameters(ofURL: settings.url)
-        if let password = password ?? settings.password, !password.isEmpty { environment["PGPASSWORD"] = password }
+        var (parameters, secrets) = try PostgresConfiguration.programParameters(ofURL: settings.url)
+        if let password = secrets.removeValue(forKey: "password") ?? settings.password, !password.isEmpty {
+            environment["PGPASSWORD"] = password
+        }
         environment["PGOPTIONS"] = "-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning"
         database = parameters
+        self.secrets = secrets
+        isService = parameters.split(separator: " ").contains { $0.hasPrefix("service='") }
         self.environment = environment
     }
 
@@ -41,11 +49,12 @@ struct PostgresDump: Sendable {
     func restore(_ file: String, of maker: Int?, on server: Int, before: String, after: String) async throws {
         let programs = try PostgresPrograms.directory(of: "pg_restore", preferring: maker.map { max($0, server) })
         let version = try await PostgresPrograms.majorVersion(of: programs + "/pg_restore")
-        let restore = PostgresRestore(
-            programs: programs, hasUnknownSetting: PostgresScript.hasUnknownSetting(version, for: server),
-            database: database,
-            environment: environment)
-        try await restore.run(file, before: before, after: after)
+        try await ServiceFile.with(secrets, environment, isService: isService) { environment in
+            let restore = PostgresRestore(
+                programs: programs, hasUnknownSetting: PostgresScript.hasUnknownSetting(version, for: server),
+                database: database, environment: environment)
+            try await restore.run(file, before: before, after: after)
+        }
     }
 
     /// The server's major version.
@@ -54,7 +63,9 @@ struct PostgresDump: Sendable {
     }
 
     private func run(_ program: String, _ arguments: [String]) async throws {
-        let run = try await CapturedRun.run(program, arguments, environment: environment)
+        let run = try await ServiceFile.with(secrets, environment, isService: isService) {
+            try await CapturedRun.run(program, arguments, environment: $0)
+        }
         guard run.status.isSuccess else {
             throw Self.failure((program as NSString).lastPathComponent, run.status, output: run.output)
         }

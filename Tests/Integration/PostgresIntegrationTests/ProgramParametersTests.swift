@@ -10,20 +10,32 @@ import Testing
         ("postgres://ada@db:5433/app?sslmode=require", nil),
     ])
     func `the password is apart, in whichever form it is given`(_ url: String, _ expected: String?) throws {
-        let (parameters, password) = try PostgresConfiguration.programParameters(ofURL: url)
-        #expect(password == expected)
+        let (parameters, secrets) = try PostgresConfiguration.programParameters(ofURL: url)
+        #expect(secrets == (expected.map { ["password": $0] } ?? [:]))
         #expect(
             parameters.split(separator: " ").sorted()
                 == ["dbname='app'", "host='db'", "port='5433'", "sslmode='require'", "user='ada'"])
     }
 
     @Test func `the password for several hosts is apart`() throws {
-        let (parameters, password) = try PostgresConfiguration.programParameters(
+        let (parameters, secrets) = try PostgresConfiguration.programParameters(
             ofURL: "postgres://ada:secret@one:5432,two:5433/app")
-        #expect(password == "secret")
+        #expect(secrets == ["password": "secret"])
         #expect(
             parameters.split(separator: " ").sorted()
                 == ["dbname='app'", "host='one,two'", "port='5432,5433'", "user='ada'"])
+    }
+
+    @Test(arguments: [
+        "postgres://ada:secret@db/app?sslmode=require&sslpassword=of%20the%20key",
+        "host=db user=ada dbname=app sslmode=require password=secret sslpassword='of the key'",
+    ])
+    func `every secret is apart`(_ url: String) throws {
+        let (parameters, secrets) = try PostgresConfiguration.programParameters(ofURL: url)
+        #expect(secrets == ["password": "secret", "sslpassword": "of the key"])
+        #expect(
+            parameters.split(separator: " ").sorted()
+                == ["dbname='app'", "host='db'", "sslmode='require'", "user='ada'"])
     }
 
     @Test func `values are quoted, and read as they were`() throws {

@@ -29,7 +29,9 @@ struct KeyedPlacesTests {
         "Services/Auth/Server/Passwords/PasswordQueue.swift": 1,
         // Settings.
         "Libraries/EventTopics/TopicContract.swift": 1,
-        "Libraries/Postgres/PostgresConfiguration.swift": 1,
+        "Libraries/Postgres/PostgresConfiguration.swift": 2,
+        // libpq's keywords.
+        "Libraries/Postgres/ConnectionParameters.swift": 3,
         // Names of operators' arguments, which are checked against the known ones.
         "Libraries/QueryLanguage/Expressions/Expression.swift": 1,
         "Libraries/QueryLanguage/Expressions/ExpressionNode.swift": 4,

@@ -5,7 +5,7 @@ import Glibc
 /// An empty database in the Postgres of a running system, into which a backup of the system can be restored meanwhile.
 struct RestoreTarget: Sendable {
     let name: String
-    /// With a password, which the server doesn't ask for.
+    /// With passwords, for which the server doesn't ask.
     let url: String
     /// For the tool: the database, and topics and media of its own.
     let environment: [String: String]
@@ -19,7 +19,7 @@ struct RestoreTarget: Sendable {
         server = try system.setting("postgres.url")
         let made = try await CapturedRun.run("psql", [server, "-q", "-c", "create database \(database)"])
         guard made.status.isSuccess else { throw SystemFailure(description: made.output) }
-        url = server.replacing(/\/[^\/]*$/, with: "/\(database)?password=\(Self.password)")
+        url = server.replacing(/\/[^\/]*$/, with: "/\(database)?password=\(Self.password)&sslpassword=\(Self.password)")
         media = "\(system.directory)/\(database)"
         environment = SystemBackup.environment(system).merging([
             "PARTITA_POSTGRES_URL": url, "PARTITA_KAFKA_BOOTSTRAP": try system.setting("kafka.bootstrap"),
