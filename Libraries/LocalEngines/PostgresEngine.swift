@@ -77,6 +77,13 @@ public actor PostgresEngine: Engine {
         guard let version = directory.text(of: "data/PG_VERSION") else {
             return try PostgresPrograms.directory(of: "initdb")
         }
+        guard version.utf8.count <= 8, version.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }) else {
+            throw EngineError(
+                engine: name,
+                message:
+                    "\(directory.path)/data/PG_VERSION is damaged: it names no version of Postgres. Put the data directory back from a copy, or restore a backup with another --data"
+            )
+        }
         if let folder = await PostgresPrograms.directory(ofServer: version) { return folder }
         throw EngineError(
             engine: name,

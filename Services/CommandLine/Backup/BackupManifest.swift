@@ -75,7 +75,8 @@ struct BackupManifest: Codable, Sendable {
         do {
             manifest = try JSONDecoder().decode(BackupManifest.self, from: data)
         } catch {
-            throw ToolError("\(file(in: directory)) can't be read: \(error)")
+            throw ToolError(
+                "\(file(in: directory)) is damaged: \(problem(error)). Nothing has changed; copy the backup again")
         }
         guard manifest.format == currentFormat else {
             throw ToolError("\(directory) is of format \(manifest.format), this tool reads \(currentFormat)")
@@ -90,17 +91,29 @@ struct BackupManifest: Codable, Sendable {
                 "\(file(in: directory)) has no dumpDigest, the SHA-256 of the dump: it was edited, or made by a version before there was one. Nothing has changed"
             )
         }
-        let size = try? FileManager.default.attributesOfItem(atPath: dump(in: directory))[.size] as? Int
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: dump(in: directory)) else {
+            throw ToolError("\(dump(in: directory)) doesn't exist: the backup is incomplete. Nothing has changed")
+        }
+        let size = attributes[.size] as? Int ?? 0
         guard size == manifest.dumpBytes else {
-            throw ToolError(
-                "\(dump(in: directory)) is damaged: it has \(size.map { "\($0)" } ?? "no") bytes, not \(manifest.dumpBytes)"
-            )
+            throw ToolError("\(dump(in: directory)) is damaged: it has \(size) bytes, not \(manifest.dumpBytes)")
         }
         let present = try FileDigest.sha256(of: dump(in: directory))
         guard present == digest else {
             throw ToolError("\(dump(in: directory)) is damaged: its SHA-256 is \(present), not \(digest)")
         }
         return manifest
+    }
+
+    /// What is wrong with a manifest's JSON.
+    private static func problem(_ error: any Error) -> String {
+        func place(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
+        return switch error as? DecodingError {
+        case .keyNotFound(let key, let context): "it has no \(place(context.codingPath + [key]))"
+        case .valueNotFound(_, let context), .typeMismatch(_, let context):
+            "its \(place(context.codingPath)) has no value of the right kind"
+        default: "it is no JSON"
+        }
     }
 
     func write(to directory: String) throws {

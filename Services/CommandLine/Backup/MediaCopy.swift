@@ -14,8 +14,12 @@ struct MediaCopy: Sendable {
     private let changed = Locked<Set<ExactText>>([])
     private var manager: FileManager { .default }
 
-    /// - Throws: an error of the file system when the target can't be made.
+    /// - Throws: `ToolError` when there is no source, an error of the file system when the target can't be made.
     init(from source: String, to target: String, lost: Set<ExactText> = []) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: source, isDirectory: &isDirectory), isDirectory.boolValue else {
+            throw ToolError("there is no directory \(source), which should have the media: name it with --media")
+        }
         self.lost = lost
         self.source = source
         self.target = target

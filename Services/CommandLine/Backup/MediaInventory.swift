@@ -29,8 +29,13 @@ enum MediaInventory {
     /// - Returns: the objects that the backup doesn't have as they were stored.
     /// - Throws: `ToolError` that names what has got lost since the backup was made, unless `acceptsLoss`.
     static func check(_ manifest: BackupManifest, in directory: String, acceptsLoss: Bool) throws -> Set<ExactText> {
+        guard manifest.media.areCopied else { return [] }
+        guard FileManager.default.fileExists(atPath: BackupManifest.media(in: directory)) else {
+            throw ToolError(
+                "\(BackupManifest.media(in: directory)) doesn't exist: the backup is incomplete. Nothing has changed")
+        }
         // Backups of earlier versions have no sizes.
-        guard manifest.media.areCopied, manifest.media.haveSizes == true else { return [] }
+        guard manifest.media.haveSizes == true else { return [] }
         let file = BackupManifest.inventory(in: directory), media = BackupManifest.media(in: directory)
         // It isn't written where the database has no table of objects.
         let lines = (FileManager.default.contents(atPath: file) ?? Data()).split(separator: 0x0A)

@@ -46,14 +46,18 @@ struct PostgresDump: Sendable {
     /// - Parameters:
     ///   - maker: the major version of the `pg_dump` that made the dump, which an older `pg_restore` can't read; `nil` if it isn't known.
     ///   - server: the server's major version.
-    func restore(_ file: String, of maker: Int?, on server: Int, before: String, after: String) async throws {
+    ///   - committing: called before the transaction may be committed.
+    func restore(
+        _ file: String, of maker: Int?, on server: Int, before: String, after: String,
+        committing: @escaping @Sendable () -> Void
+    ) async throws {
         let programs = try PostgresPrograms.directory(of: "pg_restore", preferring: maker.map { max($0, server) })
         let version = try await PostgresPrograms.majorVersion(of: programs + "/pg_restore")
         try await ServiceFile.with(secrets, environment, isService: isService) { environment in
             let restore = PostgresRestore(
                 programs: programs, hasUnknownSetting: PostgresScript.hasUnknownSetting(version, for: server),
                 database: database, environment: environment)
-            try await restore.run(file, before: before, after: after)
+            try await restore.run(file, before: before, after: after, committing: committing)
         }
     }
 

@@ -18,7 +18,9 @@ struct PostgresRestore: Sendable {
 
     /// Runs `before`, the dump's SQL, and `after`.
     /// - Throws: `ToolError` with the message of the program that failed; nothing has changed then.
-    func run(_ file: String, before: String, after: String) async throws {
+    func run(
+        _ file: String, before: String, after: String, committing: @escaping @Sendable () -> Void
+    ) async throws {
         // Messages of Postgres may quote data.
         let logs = FileManager.default.temporaryDirectory.appendingPathComponent("restore-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
@@ -51,6 +53,7 @@ struct PostgresRestore: Sendable {
         }
         let read = await reader.wait()
         let isWhole = isCopied && read.isSuccess
+        if isWhole { committing() }
         let isTaken = isWhole ? await Self.blocking { script.write("\n\(after)\ncommit;\n") } : false
         script.closeWriting()
         let written = await psql.wait()

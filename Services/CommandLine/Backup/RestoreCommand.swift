@@ -1,13 +1,16 @@
 import ChildProcesses
 import DocumentModel
+import EventLoop
 import EventStream
 import Foundation
 import Kafka
+import Lifecycle
 import LocalEngines
 import Postgres
 import ServiceBootstrap
 import ServiceEngines
 import StoreSQL
+import Texts
 
 /// `partita restore DIRECTORY`.
 enum RestoreCommand {
@@ -23,7 +26,36 @@ enum RestoreCommand {
         ]
     ) { arguments in
         let directory = URL(fileURLWithPath: try arguments.required("DIRECTORY")).standardizedFileURL.path
+        let stage = Locked(Stage.unchanged), signals = StopSignals()
+        let watching = Task {
+            await signals.wait()
+            Progress.line("interrupted by \(signals.name ?? "a signal"): \(stage.withLock { $0 }.rawValue)")
+            ProcessExit.now(130)
+        }
+        do {
+            try await run(arguments, from: directory, stage)
+        } catch {
+            // Ctrl-C also ends the programs that the restore runs, and their failures are no news.
+            if signals.isRaised { await watching.value }
+            throw error
+        }
+    }
+
+    /// What an interrupted restore has changed, for the user.
+    enum Stage: String {
+        case unchanged = "nothing has changed in the database"
+        case committing = "it was being committed: run the restore again, which does no harm if it was"
+        case committed =
+            "the database is restored, but the topics or the store's mark may not be: run the restore again before the services start"
+    }
+
+    private static func run(_ arguments: Arguments, from directory: String, _ stage: Locked<Stage>) async throws {
         let manifest = try BackupManifest.read(from: directory)
+        // Before engines are started.
+        let lost = try await Progress.step("checking media") {
+            try MediaInventory.check(manifest, in: directory, acceptsLoss: arguments.has("accept-lost-media"))
+        }
+        let checked = Checked(manifest: manifest, directory: directory, lostMedia: lost, stage: stage)
         let places = Places(data: arguments.value("data"))
         let ownsPostgres = FileManager.default.fileExists(atPath: places.engines + "/postgres")
         let named = try? LocalConfiguration(arguments: arguments)  // there may be none yet
@@ -31,8 +63,7 @@ enum RestoreCommand {
             CurrentEnvironment.variables[$0] != nil
         }
         if let named, isGiven || !ownsPostgres {
-            try await restore(
-                manifest, from: directory, media: MediaPlace(arguments), named, arguments)
+            try await restore(checked, media: MediaPlace(arguments), named, arguments)
         } else {
             // A stopped system of `partita up`: its engines are started for the duration of the restore.
             let environment = CurrentEnvironment.variables
@@ -46,8 +77,8 @@ enum RestoreCommand {
                 let engines = try await StartedEngines.start(in: places, basePort: try basePort(arguments))
                 do {
                     try await restore(
-                        manifest, from: directory, media: MediaPlace(arguments),
-                        LocalConfiguration(engines: engines, arguments), arguments)
+                        checked, media: MediaPlace(arguments), LocalConfiguration(engines: engines, arguments),
+                        arguments)
                     await engines.stop()
                 } catch {
                     await engines.stop()
@@ -63,33 +94,40 @@ enum RestoreCommand {
         return port.map { $0 - 10 } ?? 8080
     }
 
+    /// A backup that was checked.
+    private struct Checked: Sendable {
+        var manifest: BackupManifest
+        var directory: String
+        /// The media that it doesn't have as they were stored.
+        var lostMedia: Set<ExactText>
+        let stage: Locked<Stage>
+    }
+
     private static func restore(
-        _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration,
-        _ arguments: Arguments
+        _ backup: Checked, media: MediaPlace, _ configuration: LocalConfiguration, _ arguments: Arguments
     ) async throws {
         try await Tool.run(configuration) { tool in
             try await RestoreLock.hold(on: tool.postgres) { lock in
-                try await restore(
-                    manifest, from: directory, media: media, configuration, arguments, tool, lock)
+                try await restore(backup, media: media, configuration, arguments, tool, lock)
             }
         }
     }
 
     private static func restore(
-        _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration,
-        _ arguments: Arguments, _ tool: Tool, _ lock: RestoreLock
+        _ backup: Checked, media: MediaPlace, _ configuration: LocalConfiguration, _ arguments: Arguments,
+        _ tool: Tool, _ lock: RestoreLock
     ) async throws {
+        let manifest = backup.manifest, directory = backup.directory
         try await refuseWhileServicesRun(tool.postgres)
         if !arguments.has("replace") { try await refuseAnotherSystem(manifest, tool.postgres) }
         try await NeededExtensions.require(manifest, on: tool.postgres)
         let topics = BrokerReset(tool)
         try await topics.check()
-        let lost = try await Progress.step("checking media") {
-            try MediaInventory.check(manifest, in: directory, acceptsLoss: arguments.has("accept-lost-media"))
-        }
         let copy =
             manifest.media.areCopied
-            ? try media.files.map { try MediaCopy(from: BackupManifest.media(in: directory), to: $0, lost: lost) } : nil
+            ? try media.files.map {
+                try MediaCopy(from: BackupManifest.media(in: directory), to: $0, lost: backup.lostMedia)
+            } : nil
         if let copy {
             // Without the mark, by which the services of the present database know their store: it may stay.
             try await Progress.step("copying media") {
@@ -103,8 +141,10 @@ enum RestoreCommand {
             try await PostgresDump(configuration).restore(
                 BackupManifest.dump(in: directory), of: manifest.postgres?.client, on: server,
                 before: try await preface(manifest, tool.postgres),
-                after: epilogue(former) + lock.check)
+                after: epilogue(former) + lock.check
+            ) { backup.stage.withLock { $0 = .committing } }
         }
+        backup.stage.withLock { $0 = .committed }
         let epoch = try? await tool.postgres.query("select partita.current_epoch()").only.decode(0, as: Int.self)
         let remaining = await finish(copy, topics)
         guard remaining.isEmpty else {

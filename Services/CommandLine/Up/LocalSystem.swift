@@ -65,11 +65,17 @@ actor LocalSystem {
     /// The name of a service's second process.
     static func copyName(_ service: String) -> String { service + "-2" }
 
+    /// Checks that the ports of services and proxy are free.
+    /// - Throws: `EngineError` that names one that isn't.
+    nonisolated func requireFreePorts() throws {
+        for process in services + copies { try LocalPort.requireFree(process.port, for: process.name) }
+        try LocalPort.requireFree(inFront.port, for: LocalProxy.name)
+    }
+
     /// - Parameter isReset: starts empty, without the data of earlier runs.
     /// - Throws: an error that names the step that failed and its log file.
     func start(isReset: Bool) async throws {
-        for process in services + copies { try LocalPort.requireFree(process.port, for: process.name) }
-        try LocalPort.requireFree(inFront.port, for: LocalProxy.name)
+        try requireFreePorts()
         if isReset { try places.remove() }
         try places.create()
         proxy = try inFront.process(services)

@@ -35,6 +35,8 @@ enum UpCommand {
             app: try files(of: app, arguments), named: app,
             proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
         let signals = StopSignals()
+        // A directory that isn't there has no system, and stays away. In one that is, that the system runs says more.
+        if !FileManager.default.fileExists(atPath: system.places.data) { try system.requireFreePorts() }
         try await SystemLock.hold(system.places) {
             try await run(system, until: signals, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
         }

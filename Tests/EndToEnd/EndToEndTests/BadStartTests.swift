@@ -97,6 +97,7 @@ extension EndToEnd {
             let samePorts = try await up(["--data", other, "--port", "\(system.basePort)"])
             #expect(samePorts.status == .exited(1))
             #expect(samePorts.output.contains("auth: port \(system.basePort) is in use"), "\(samePorts.output)")
+            #expect(!FileManager.default.fileExists(atPath: other))
             try await system.waitUntilReady()
             #expect(try system.processes == processes)
         }

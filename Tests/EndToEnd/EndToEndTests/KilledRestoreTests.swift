@@ -50,6 +50,17 @@ extension EndToEnd {
             try await eventually("psql and pg_restore end with the tool", within: patience) {
                 Self.commandLines().allSatisfy { !$0.contains(database) && !$0.contains(backup) }
             }
+            let late = "\(system.directory)/interrupted-restore.log"
+            let interrupted = try ChildProcess.spawn(
+                CurrentEnvironment.sibling("partita"), ["restore", backup], environment: target.environment,
+                output: .file(late))
+            try await eventually("it restores", within: patience) {
+                try String(contentsOfFile: late, encoding: .utf8).contains("copying media")
+            }
+            interrupted.signal(SIGTERM)
+            #expect(await interrupted.wait() == .exited(130))
+            let said = try String(contentsOfFile: late, encoding: .utf8)
+            #expect(said.contains("interrupted by SIGTERM: nothing has changed in the database"), "\(said)")
             _ = try await other.query("rollback")
             // What had the lock's turn ends when it finds that nobody reads its answer.
             try await eventually("the sessions end", within: patience) {

@@ -123,6 +123,7 @@ extension EndToEnd {
             #expect(used.status == .exited(1))
             #expect(used.output.contains("still use the database"), "\(used.output)")
             try await refuseEditedManifests(backup, system)
+            try await sayWhatIsMissing(backup, system)
             // A dump that was cut off changes nothing.
             let dump = "\(backup)/database.dump"
             let whole = try Data(contentsOf: URL(fileURLWithPath: dump))
@@ -157,6 +158,30 @@ extension EndToEnd {
             #expect(refused.status == .exited(1))
             #expect(refused.output.contains("manifest.json has no dumpDigest"), "\(refused.output)")
             try own.write(toFile: file, atomically: true, encoding: .utf8)
+        }
+
+        /// In words, and before engines are started.
+        private func sayWhatIsMissing(_ backup: String, _ system: RunningSystem) async throws {
+            let file = "\(backup)/manifest.json", own = try String(contentsOfFile: file, encoding: .utf8)
+            let damages = [
+                ("{", "it is no JSON"), (own.replacing(#""epoch""#, with: #""epocha""#), "it has no epoch."),
+                (own.replacing(#""areCopied" : true"#, with: #""areCopied" : 7"#), "its media.areCopied has no value"),
+            ]
+            for (text, problem) in damages {
+                try text.write(toFile: file, atomically: true, encoding: .utf8)
+                let damaged = try await tool(["restore", backup], system)
+                #expect(damaged.output.contains("manifest.json is damaged: \(problem)"), "\(damaged.output)")
+            }
+            try own.write(toFile: file, atomically: true, encoding: .utf8)
+            for name in ["database.dump", "media"] {
+                try FileManager.default.moveItem(atPath: "\(backup)/\(name)", toPath: "\(backup)/elsewhere")
+                let incomplete = try await tool(["restore", backup], system)
+                try FileManager.default.moveItem(atPath: "\(backup)/elsewhere", toPath: "\(backup)/\(name)")
+                #expect(incomplete.output.contains("\(backup)/\(name) doesn't exist"), "\(incomplete.output)")
+            }
+            let nowhere = try await tool(["backup", "\(backup)-2", "--media", "/nonexistent"], system)
+            #expect(nowhere.status == .exited(1))
+            #expect(nowhere.output.contains("there is no directory /nonexistent, which"), "\(nowhere.output)")
         }
 
         @Test func `a backup names the apps that have no documents, too`() async throws {

@@ -80,6 +80,11 @@ struct LocalEnginesTests {
                 let text = "\($0)"
                 return text.contains("is of Postgres 8, whose") && text.contains("install the package postgresql-8. ")
             }
+            try "no version\n".write(toFile: file, atomically: false, encoding: .utf8)
+            await #expect { try await engine.start() } throws: {
+                let text = "\($0)"
+                return text.contains("PG_VERSION is damaged") && !text.contains("package")
+            }
         }
     }
 
