@@ -23,6 +23,7 @@ final class HiredisLink: TickFlushable {
     private var isWriting = false
     private var wantsWrite = false
     private let onConnected: (RedisError?) -> Void
+    private let onReplica: (RedisError) -> Void
     private let onClosed: () -> Void
 
     /// A context that has begun to connect; passed once, from the thread that created it to the loop.
@@ -53,15 +54,17 @@ final class HiredisLink: TickFlushable {
 
     /// - Parameters:
     ///   - onConnected: called once, unless `init` throws.
+    ///   - onReplica: called when a command is answered by an error that shows that the server is a replica.
     ///   - onClosed: called when the context has been freed, for any reason.
     init(
         _ started: Started, on loop: EventLoop, onConnected: @escaping (RedisError?) -> Void,
-        onClosed: @escaping () -> Void
+        onReplica: @escaping (RedisError) -> Void, onClosed: @escaping () -> Void
     ) throws {
         guard let context = started.context else { throw RedisError(.connectionFailed, "out of memory") }
         self.loop = loop
         secured = started.secured
         self.onConnected = onConnected
+        self.onReplica = onReplica
         self.onClosed = onClosed
         if context.pointee.err != 0 {
             let error = Self.error(.connectionFailed, context)
@@ -147,8 +150,9 @@ final class HiredisLink: TickFlushable {
                 { context, reply, box in
                     guard let box else { return }
                     let pending = Unmanaged<PendingReply>.fromOpaque(box).takeRetainedValue()
-                    if let context { HiredisLink.of(context.pointee.data)?.answered() }
-                    pending.take(reply.map { HiredisLink.value($0.assumingMemoryBound(to: redisReply.self)) })
+                    let value = reply.map { HiredisLink.value($0.assumingMemoryBound(to: redisReply.self)) }
+                    pending.take(value)
+                    if let context, let value { HiredisLink.of(context.pointee.data)?.answered(value) }
                 }, box.toOpaque(), bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count - 1)
         }
         guard status == REDIS_OK else {
@@ -160,9 +164,10 @@ final class HiredisLink: TickFlushable {
         return true
     }
 
-    private func answered() {
+    private func answered(_ value: RedisValue) {
         unanswered -= 1
         quietSince = loop.now
+        if case .error(let error) = value, error.isFromReplica { onReplica(error) }
     }
 
     private static func value(_ reply: UnsafePointer<redisReply>) -> RedisValue {

@@ -6,6 +6,9 @@ public import Logging
 ///
 /// `run` keeps the connections up, reconnecting with growing, jittered pauses; calls made while there is none wait up to
 /// `unavailableTimeout`, then fail. This client never sends a command twice.
+///
+/// A connection whose server answers that it is a replica (`READONLY`, `MASTERDOWN`) is closed, and opened again with the name
+/// resolved anew: after a failover the name, or the proxy behind it, leads to the new primary.
 public final class RedisClient: Service {
     public let configuration: RedisConfiguration
     private let loops: LoopGroup
@@ -183,15 +186,22 @@ public final class RedisClient: Service {
         for waiter in waiters { waiter.continuation.resume(throwing: RedisError(.closed, "the client is closed")) }
     }
 
+    /// How long a connection has to last for the next attempt to follow soon.
+    private static let lasting = Duration.seconds(5)
+
     private func keepConnected(on loop: EventLoop) async {
         var backoff = RetryBackoff(.reconnecting)
         while !Task.isCancelled {
             let connection = RedisConnection(configuration: configuration, on: loop)
             do {
                 try await connection.connect()
-                backoff.reset()
+                let start = ContinuousClock.now
                 add(connection)
-                defer { remove(connection) }
+                defer {
+                    remove(connection)
+                    // One that ends at once is no success: the server may be a replica for as long as its name leads there.
+                    if ContinuousClock.now - start > Self.lasting { backoff.reset() }
+                }
                 try await withTaskCancellationHandler {
                     try await connection.waitUntilClosed()
                 } onCancel: {

@@ -57,6 +57,13 @@ public actor RedisConnection: LoopActor {
             // slow.)
             link = try HiredisLink(started, on: loop) { [self] error in
                 assumeIsolated { $0.connected(error) }
+            } onReplica: { [self] error in
+                // After the answers that have arrived with this one.
+                loop.execute {
+                    self.assumeIsolated {
+                        $0.shutDown(RedisError(.connectionLost, "the server is a replica: \(error.message)"))
+                    }
+                }
             } onClosed: { [self] in
                 assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
             }

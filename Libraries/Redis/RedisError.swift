@@ -58,6 +58,10 @@ public struct RedisError: Error, Sendable, Hashable {
         }
     }
 
+    /// Whether a replica refused the command. A server that becomes one keeps its clients, although its name may lead to the new
+    /// primary.
+    var isFromReplica: Bool { prefix == "READONLY" || prefix == "MASTERDOWN" }
+
     /// Whether the command may have taken effect although it failed.
     public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
 }

@@ -1,4 +1,7 @@
+import ChildProcesses
 import EventLoop
+import Foundation
+import LocalEngines
 import Redis
 import TestSupport
 import Testing
@@ -60,6 +63,50 @@ import Testing
                     return false
                 }
             }
+        }
+    }
+
+    /// The address is a link, as a name or a proxy would be, to the socket of whichever server is the primary.
+    @Test func `after a failover commands reach the new primary`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("redis-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }  // nothing depends on the removal
+        let port = try LocalPort.free(2)
+        let servers = try (0..<2).map { number in
+            try ChildProcess.spawn(
+                "redis-server",
+                [
+                    "--port", "\(port + number)", "--bind", "127.0.0.1", "--dir", directory, "--save", "",
+                    "--unixsocket", "\(directory)/\(number)",
+                ], environment: CurrentEnvironment.variables, output: .discard)
+        }
+        defer { for server in servers { server.signal(SIGKILL) } }
+        let address = directory + "/primary"
+        @Sendable func lead(to number: Int) throws {
+            try? FileManager.default.removeItem(atPath: address)  // there is none at first
+            try FileManager.default.createSymbolicLink(
+                atPath: address, withDestinationPath: "\(directory)/\(number)")
+        }
+        try lead(to: 0)
+        try await RedisClient.withClient(try RedisConfiguration(url: "unix://" + address), on: loops) { client in
+            @Sendable func writes() async throws -> Bool {
+                do {
+                    try await client.command(["SET", "test:key", "1"])
+                    return true
+                } catch let error as RedisError where error.isRetriable {
+                    return false
+                }
+            }
+            try await eventually("both listen, and the first one is written to", within: .seconds(20)) {
+                guard LocalPort.isTaken(port + 1) else { return false }
+                return try await writes()
+            }
+            try await client.command(["REPLICAOF", "127.0.0.1", port + 1])
+            // Its name still leads there for a moment.
+            try await eventually("it is a replica") { try await !writes() }
+            try lead(to: 1)
+            try await eventually("the second one is written to", within: .seconds(20)) { try await writes() }
+            #expect(try await client.command(["CONFIG", "GET", "port"]).array?.last?.string == "\(port + 1)")
         }
     }
 
