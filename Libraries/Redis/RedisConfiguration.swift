@@ -17,7 +17,7 @@ public struct RedisConfiguration: Sendable {
     public var clientName = "partita"
     /// The number of connections of a client; each is shared by any number of tasks.
     public var connections = 1
-    /// The time limit for one attempt to connect and sign in.
+    /// The time limit for one attempt to resolve the name, connect and sign in.
     public var connectTimeout = Duration.seconds(3)
     /// A connection is closed if the server gives no answer for this long while commands wait for one.
     public var answerTimeout = Duration.seconds(5)

@@ -22,17 +22,12 @@ public actor RedisConnection: LoopActor {
 
     // MARK: Connecting and closing
 
-    /// Connects and signs in, within the configuration's `connectTimeout`.
+    /// Connects and signs in, within the configuration's `connectTimeout`, which covers resolving the name.
     public func connect() async throws {
-        let started = try await HiredisLink.start(configuration)
-        guard !isClosed, link == nil else {
-            HiredisLink.discard(started)
-            throw RedisError(.closed, "closed while connecting")
-        }
         try await withTaskCancellationHandler {
             do {
                 try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                    begin(started, continuation)
+                    begin(continuation)
                 }
             } catch {
                 shutDown(error as? RedisError ?? RedisError(.connectionFailed, "\(error)"))
@@ -46,12 +41,30 @@ public actor RedisConnection: LoopActor {
         }
     }
 
-    private func begin(_ started: HiredisLink.Started, _ continuation: UnsafeContinuation<Void, any Error>) {
+    private func begin(_ continuation: UnsafeContinuation<Void, any Error>) {
         // The cancellation handler may have run first.
-        guard !isClosed else {
-            HiredisLink.discard(started)
+        guard !isClosed, link == nil, connecting == nil else {
             return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))
         }
+        connecting = continuation
+        let timer = LoopTimer(loop) { [self] in
+            assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
+        }
+        connectTimer = timer
+        timer.start(ms: configuration.connectTimeout.milliseconds)
+        if Task.isCancelled { return shutDown(RedisError(.closed, "cancelled while connecting")) }
+        // Nobody waits for its end: resolving a name can't be interrupted, and may take longer than connecting may.
+        Task {
+            do {
+                open(try await HiredisLink.start(configuration))
+            } catch {
+                connected(error as? RedisError ?? RedisError(.connectionFailed, "\(error)"))
+            }
+        }
+    }
+
+    private func open(_ started: HiredisLink.Started) {
+        guard !isClosed, connecting != nil else { return HiredisLink.discard(started) }
         do {
             // The link and the timers release this actor at `shutDown`. (Weak references would make every retain of this actor
             // slow.)
@@ -68,16 +81,8 @@ public actor RedisConnection: LoopActor {
                 assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
             }
         } catch {
-            isClosed = true
-            return continuation.resume(throwing: error)
+            connected(error as? RedisError ?? RedisError(.connectionFailed, "\(error)"))
         }
-        connecting = continuation
-        let timer = LoopTimer(loop) { [self] in
-            assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
-        }
-        connectTimer = timer
-        timer.start(ms: configuration.connectTimeout.milliseconds)
-        if Task.isCancelled { shutDown(RedisError(.closed, "cancelled while connecting")) }
     }
 
     private func connected(_ error: RedisError?) {

@@ -1,6 +1,7 @@
 import ChildProcesses
 import EventLoop
 import Foundation
+import Glibc
 import LocalEngines
 import Redis
 import TestSupport
@@ -121,6 +122,35 @@ import Testing
             ($0 as? RedisError)?.code == .timeout
         }
         await #expect(throws: RedisError.self) { try await connection.waitUntilClosed() }
+    }
+
+    /// What precedes a connection can't be interrupted. Here it is a file that nobody writes to; a name server that doesn't answer
+    /// holds it up in the same way.
+    @Test(.timeLimit(.minutes(1))) func `a start that hangs delays neither a failure nor the end`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("redis-\(UUID().uuidString)").path
+        try #require(mkfifo(file, 0o600) == 0)
+        defer {
+            let end = Glibc.open(file, O_RDWR | O_NONBLOCK)  // lets whoever waits for a writer go on
+            Glibc.close(end)
+            unlink(file)
+        }
+        var configuration = try RedisConfiguration(url: "rediss://localhost:1?cacert=\(file)")
+        configuration.connectTimeout = .milliseconds(200)
+        let connection = RedisConnection(configuration: configuration, on: loops.next())
+        await #expect { try await connection.connect() } throws: { ($0 as? RedisError)?.code == .connectionFailed }
+        await connection.close()
+
+        configuration.connectTimeout = .seconds(600)
+        let client = RedisClient(configuration: configuration, on: loops)
+        let running = Task { try await client.run() }
+        let waiting = RedisConnection(configuration: configuration, on: loops.next())
+        let connecting = Task { try await waiting.connect() }
+        try await Task.sleep(for: .milliseconds(50))  // nothing shows that they have begun
+        running.cancel()
+        connecting.cancel()
+        try await running.value
+        await #expect { try await connecting.value } throws: { ($0 as? RedisError)?.code == .closed }
+        await waiting.close()
     }
 
     @Test func `closing fails commands in flight`() async throws {
