@@ -18,6 +18,22 @@ package struct RealmUpload: Sendable {
     package let former: Int64
     package var mayWrite: Bool
 
+    package init(
+        changesets: [UploadedChangeset], scanned: Int64, reached: Int64, acknowledged: Int64, file: Int64, salt: Int64,
+        user: String, position: HistoryPosition, former: Int64, mayWrite: Bool
+    ) {
+        self.changesets = changesets
+        self.scanned = scanned
+        self.reached = reached
+        self.acknowledged = acknowledged
+        self.file = file
+        self.salt = salt
+        self.user = user
+        self.position = position
+        self.former = former
+        self.mayWrite = mayWrite
+    }
+
     /// What came of it.
     package struct Integration: Sendable {
         /// The newest version of the client that is in the history, and the version of the history that it is based on.

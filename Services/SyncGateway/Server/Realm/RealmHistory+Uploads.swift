@@ -164,7 +164,7 @@ extension RealmHistory {
                 // While that isn't known, the client keeps its writes, and sends them again.
                 guard let right = try await tables.mayWrite(upload.user, in: key) else { throw RealmRefusal.undecided }
                 mayWrite = right
-            } catch let error as DocumentStoreError where error.isAboutDocument && refusal == nil {
+            } catch let error as DocumentStoreError where error.isAboutWrites && refusal == nil {
                 forget()
                 // Another writer may be the reason: then it may be well after what that one has done.
                 if try await hasMoved(standing) {
@@ -358,11 +358,8 @@ extension RealmHistory {
 private struct WrongAssumption: Error {}
 
 extension DocumentStoreError {
-    /// Whether the store refuses a document, so that it will do so again.
-    fileprivate var isAboutDocument: Bool {
-        [.duplicateKey, .schemaViolation, .documentTooLarge, .badId, .badUpdate, .badValue, .notSupported].contains(
-            code)
-    }
+    /// Whether the store refuses what is written, so that it will do so again: all of its errors but those that pass by themselves.
+    fileprivate var isAboutWrites: Bool { !isRetriable && ![.unavailable, .stopped, .unknownApp].contains(code) }
 
     /// Why a client's write is refused, without names and values that are only the server's to know.
     fileprivate var reason: String {
