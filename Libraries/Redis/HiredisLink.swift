@@ -71,7 +71,8 @@ final class HiredisLink: TickFlushable {
             redisAsyncFree(context)
             throw error
         }
-        redisEnableKeepAlive(&context.pointee.c)
+        // A Unix socket has no such option, and hiredis would take that for a broken connection.
+        if context.pointee.c.connection_type == REDIS_CONN_TCP { redisEnableKeepAlive(&context.pointee.c) }
         do {
             try watch(context.pointee.c.fd)
         } catch {
