@@ -178,15 +178,12 @@ struct HTTPCall: Sendable {
     }
 
     private static func answer(_ response: HTTPClient.Response) -> Value {
-        var answer: [ExactText: [Value]] = [:]
-        for header in response.headers { answer[header.name, default: []].append(.string(header.value)) }
         var cookies = Document()
         for cookie in Self.cookies(of: response) { cookies[cookie.name] = .string(cookie.value) }
         return .document([
             "status": .string("\(response.status)"), "statusCode": .int32(Int32(clamping: response.status)),
             "contentLength": .int64(Int64(response.body.count)), "cookies": .document(cookies),
-            "headers": .document(
-                Document(fields: answer.sorted { $0.key < $1.key }.map { .init($0.key.text, .array($0.value)) })),
+            "headers": .document(Document(titledHeaders: response.headers.lazy.map { ($0.name, $0.value) })),
             "body": .binary(Binary(response.body)),
         ])
     }

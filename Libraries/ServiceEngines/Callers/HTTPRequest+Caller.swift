@@ -2,6 +2,7 @@ public import AccessTokens
 public import AppDefinition
 public import DocumentModel
 import Foundation
+import Functions
 public import HTTPServer
 
 extension HTTPRequest {
@@ -69,13 +70,7 @@ extension HTTPRequest {
     /// The header fields as functions see them: names such as `Content-Type`, each with an array of values.
     /// - Parameter hidden: the names to leave out, in lower case.
     public func titledHeaders(without hidden: [String]) -> Document {
-        var fields = Document()
-        for (name, value) in headers where !hidden.contains(name) {
-            let title = name.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }
-                .joined(separator: "-")
-            fields[title] = .array((fields[title]?.arrayValue ?? []) + [.string(value)])
-        }
-        return fields
+        Document(titledHeaders: headers.lazy.filter { !hidden.contains($0.name) })
     }
 
     /// The body as Extended JSON.

@@ -40,6 +40,11 @@ import Testing
                 return .noContent
             }
             router.get("/nothing") { _ in .noContent }
+            router.get("/fields") { _ in
+                HTTPResponse(headers: [
+                    "content-type": "text/plain", "X-a": "1", "x-request-ID": "r", "x-A": "2", "ETAG": "e",
+                ])
+            }
             server = HTTPServer(
                 HTTPServerConfiguration(address: "127.0.0.1", port: 0), router: router, loops: loops.loops,
                 logger: Logger(label: "echo"), registry: MetricsRegistry())
@@ -193,6 +198,18 @@ import Testing
                 ]
                 await #expect(throws: (any Error).self) { try await echo.call("get", call) }
             }
+        }
+    }
+
+    @Test func `names of header fields are written as App Services did, however the server writes them`() async throws {
+        try await Self.with { echo in
+            let answer = try await echo.call("get", ["url": .string(echo.url + "/fields")])
+            let headers = try #require(answer["headers"]?.documentValue)
+            #expect(headers["Content-Type"] == .array(["text/plain"]))
+            #expect(headers["X-A"] == .array(["1", "2"]))
+            #expect(headers["X-Request-Id"] == .array(["r"]))
+            #expect(headers["Etag"] == .array(["e"]))
+            for name in ["content-type", "X-a", "x-A", "ETAG"] { #expect(headers[name] == nil, "\(name)") }
         }
     }
 }
