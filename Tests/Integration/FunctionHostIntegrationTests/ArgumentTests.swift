@@ -95,4 +95,18 @@ struct ArgumentTests {
                 == .array([.double(1_764_700_000_000), .double(1_764_700_000_000)]))
         #expect(host.clockReadings == 1)
     }
+
+    /// Packages tell a date by its constructor, and make others by it.
+    @Test(arguments: [
+        "exports = e => { const other = new (e.at.constructor)(); return [other.getTime(), e.at.constructor === Date, e.at instanceof Date] }",
+        "exports = e => [new Date().getTime(), new Date().constructor === Date, e.fullDocument.at.constructor === Date]",
+        "exports = e => { const { at } = structuredClone(e); return [at.constructor.now(), new Date(at).constructor === at.constructor, at instanceof Date] }",
+        "exports = e => { class Day extends Date {} return [new Day().getTime(), new Day().constructor === Day, Date.prototype.constructor === Date] }",
+    ])
+    func `all dates of a run have one constructor, which has the run's clock`(_ source: String) throws {
+        let host = try TestHost(["f": source])
+        let result = try host.call("f", [Self.event], seed: 7, now: 1_000, watchesClock: true).get()
+        #expect(result == .array([.int32(1_000), true, true]), "\(result)")
+        #expect(host.clockReadings == 1)
+    }
 }

@@ -64,7 +64,11 @@ let realDate;
 // - start: the time that the clock of a repeatable run shows; otherwise empty.
 function setClock(start, isWatched) {
   realDate = Date;
-  lazyProperties(globalThis, ["Date"], () => parts().dateOf(realDate, start, isWatched), false);
+  let date;
+  const make = () => date ??= parts().dateOf(realDate, start, isWatched);
+  lazyProperties(globalThis, ["Date"], make, false);
+  // Dates have this constructor, too: packages compare the two, and make other dates by it.
+  lazyProperties(realDate.prototype, ["constructor"], make, false);
 }
 // Whether a value's JSON is its Extended JSON, too, with numbers that are read as JavaScript's are written, and nothing in it is to be
 // awaited. It asks for what most results consist of only.
