@@ -72,6 +72,27 @@ struct ArgumentTests {
                 ]))
     }
 
+    @Test func `an event can be frozen or sealed before its fields are read`() throws {
+        let host = try TestHost([
+            "frozen": """
+            exports = e => {
+              Object.freeze(e);
+              const document = e.fullDocument;
+              e.ids = [];
+              return [e.fullDocument === document, document.at instanceof Date, e.ids.length, e.operationType, Object.isFrozen(e), { ...e }.at];
+            }
+            """,
+            "sealed":
+                "exports = e => { Object.seal(e); e.ids = [1, 2]; delete e.at; return [e.ids === e.ids, e.ids.length, e.at, e.nothing] }",
+            "context":
+                "exports = () => { Object.freeze(context); return [context.user === context.user, context.user.id] }",
+        ])
+        #expect(
+            try host.call("frozen", [Self.event]).get() == .array([true, true, .int32(1), "update", true, .date(7)]))
+        #expect(try host.call("sealed", [Self.event]).get() == .array([true, .int32(2), .date(7), .null]))
+        #expect(try host.call("context", context: ["user": ["id": "ann"]]).get() == .array([true, "ann"]))
+    }
+
     @Test func `what stands for a value is that value, and a field of any name is a field`() throws {
         let host = try TestHost([
             "f":

@@ -3,17 +3,23 @@
 // into those that it never calls, so what every realm has is little and small, and the parts are inside one function, `makeParts`.
 let madeParts;
 const parts = () => madeParts ??= makeParts();
-// Properties that are made when they are first read, and are plain ones from then on.
+// Properties that are made when they are first read, and are plain ones from then on. Those of an object that was frozen or sealed before
+// can't become plain ones: they keep what was made.
+const unmade = {};
 function lazyProperties(object, names, make, enumerable) {
   const descriptor = { get: undefined, set: undefined, enumerable, configurable: true };
   for (let index = 0; index < names.length; index++) {
     const name = names[index];
-    descriptor.get = () => settle(object, name, make(name), enumerable);
-    descriptor.set = function (value) { settle(this ?? object, name, value, enumerable); };
+    let value = unmade;
+    descriptor.get = () => {
+      if (value === unmade) settle(object, name, value = make(name), enumerable);
+      return value;
+    };
+    descriptor.set = function (given) {
+      const owner = this ?? object;
+      if (!settle(owner, name, given, enumerable) && owner === object && !Object.isFrozen(object)) value = given;
+    };
     Object.defineProperty(object, name, descriptor);
   }
 }
-function settle(object, name, value, enumerable) {
-  Object.defineProperty(object, name, { value, writable: true, enumerable, configurable: true });
-  return value;
-}
+const settle = (object, name, value, enumerable) => Reflect.defineProperty(object, name, { value, writable: true, enumerable, configurable: true });
