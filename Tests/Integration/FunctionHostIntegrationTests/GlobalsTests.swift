@@ -124,4 +124,32 @@ struct GlobalsTests {
             ])
         #expect(throws: FunctionFailure.self) { try host.call("large").get() }
     }
+
+    @Test(
+        arguments: [
+            (
+                "(key, value) => key === 'password' ? undefined : value", "",
+                #"{"n":{"$numberLong":"5"},"name":"Ann","list":[{"n":{"$numberInt":"1"}}],"at":{"$date":{"$numberLong":"1"}}}"#
+            ),
+            (
+                "function (key, value) { return key === 'n' && 'name' in this ? value + 1 : value instanceof Date ? 'then' : key === 'list' ? [] : value }",
+                ", 0, { relaxed: true }", #"{"n":6,"name":"Ann","password":"p","list":[],"at":"then"}"#
+            ),
+            (
+                "['list', 'n', 'at']", "",
+                #"{"list":[{"n":{"$numberInt":"1"}}],"n":{"$numberLong":"5"},"at":{"$date":{"$numberLong":"1"}}}"#
+            ),
+            ("['name']", ", 1", "{\n \"name\": \"Ann\"\n}"),
+            ("() => undefined", "", nil),
+        ] as [(String, String, String?)])
+    func `a replacer of EJSON.stringify takes values out and changes others`(
+        _ replacer: String, _ more: String, _ expected: String?
+    ) throws {
+        let host = try TestHost(["text": "exports = document => EJSON.stringify(document, \(replacer)\(more)) ?? null"])
+        let document: Value = [
+            "n": .int64(5), "name": "Ann", "password": "p", "list": .array([["password": "q", "n": .int32(1)]]),
+            "at": .date(1),
+        ]
+        #expect(try host.call("text", [document]).get().stringValue == expected)
+    }
 }

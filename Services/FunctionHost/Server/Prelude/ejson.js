@@ -76,6 +76,7 @@ function elementsFromEJSON(elements, name) {
 const writeDouble = value => ({ $numberDouble: Object.is(value, -0) ? "-0.0" : Number.isInteger(value) ? value.toFixed(1) : String(value) });
 const writeNumber = value =>
   Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0) ? { $numberInt: String(value) } : writeDouble(value);
+const refuseDepth = () => { throw new TypeError("the value is nested too deeply, or contains itself"); };
 // JSON has no `undefined`: a condition with it, or with a function, would be left out, and the filter match more than was meant,
 // even all. MongoDB refuses `undefined` as well. So the conversion knows where the conditions are, and leaves out nothing in them.
 //
@@ -101,7 +102,7 @@ function checkWritten(written, place) {
 // - name: that of the field that the value belongs to: see `typeRead`. Without it, only the places themselves tell types.
 // - place: see `placeInside`.
 function toEJSON(value, isRelaxed = false, depth = 0, type = undefined, name = undefined, place = undefined) {
-  if (depth > 200) throw new TypeError("the value is nested too deeply, or contains itself");
+  if (depth > 200) refuseDepth();
   switch (typeof value) {
     // Half of a surrogate pair has no UTF-8: a text that was cut within a character.
     case "string": return value.toWellFormed();
@@ -178,11 +179,32 @@ function classToEJSON(value, isRelaxed, depth, name, place) {
   if (value instanceof Set) return toEJSON([...value], isRelaxed, depth, undefined, name, place);
   return fieldsToEJSON(value instanceof Map ? Object.fromEntries(value) : value, isRelaxed, depth, name, place);
 }
-const EJSON = lazily(() => ({
-  parse: text => fromEJSON(JSON.parse(text)),
-  stringify: (value, replacer, space, options) => {
-    const settings = [replacer, space, options].find(part => part && typeof part === "object" && !Array.isArray(part)) ?? {};
-    // App Services wrote the canonical form, unlike Node's driver: the relaxed one loses types.
-    return JSON.stringify(toEJSON(value, settings.relaxed === true, 0, undefined, outermost()), null, typeof space === "object" ? undefined : space);
-  },
-}));
+const EJSON = lazily(() => {
+  // What is written as one value, and not by its elements or fields.
+  const isOneValue = value => typeof value.toEJSON === "function"
+    || [Date, RegExp, Uint8Array, Number, String, Boolean, BigInt].some(type => value instanceof type);
+  // A value as the replacer of JSON.stringify leaves it: a function, or a list of the fields to keep. It applies to the values themselves, before
+  // their types are written: in the canonical form a list would leave nothing of a number but `{}`.
+  function replaced(holder, key, replace, names, depth) {
+    if (depth > 200) refuseDepth();
+    const value = replace === undefined ? holder[key] : replace.call(holder, key, holder[key]);
+    if (typeof value !== "object" || value === null) return value;
+    const inside = (fields, key) => replaced(fields, key, replace, names, depth + 1);
+    const elements = value instanceof Set ? [...value] : value;
+    if (Array.isArray(elements)) return keepTypes(elements, Array.from(elements, (_, index) => inside(elements, String(index))));
+    if (isOneValue(value)) return value;
+    const fields = value instanceof Map ? Object.fromEntries(value) : value;
+    const keys = names?.filter(name => Object.hasOwn(fields, name)) ?? Object.keys(fields);
+    return keepTypes(fields, Object.fromEntries(keys.map(key => [key, inside(fields, key)])));
+  }
+  return {
+    parse: text => fromEJSON(JSON.parse(text)),
+    stringify: (value, replacer, space, options) => {
+      const settings = [replacer, space, options].find(part => part && typeof part === "object" && !Array.isArray(part)) ?? {};
+      const names = Array.isArray(replacer) ? replacer.map(String) : undefined, replace = typeof replacer === "function" ? replacer : undefined;
+      const left = names || replace ? replaced({ "": value }, "", replace, names, 0) : value;
+      // App Services wrote the canonical form, unlike Node's driver: the relaxed one loses types.
+      return JSON.stringify(toEJSON(left, settings.relaxed === true, 0, undefined, outermost()), null, typeof space === "object" ? undefined : space);
+    },
+  };
+});
