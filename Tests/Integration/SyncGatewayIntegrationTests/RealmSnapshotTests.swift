@@ -205,6 +205,41 @@ import Testing
         #expect(anew.objects.isSame(as: ann.objects))
     }
 
+    @Test func `only a file's own client keeps it from being forgotten`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        let all = try await clients(["ann", "bob"], in: partition, of: fixture)
+        let (ann, bob) = (all[0], all[1])
+        try await ann.connect()
+        let path = Array(ExtendedJSON.print(partition.value ?? .null).utf8)
+        ann.send("bind 1 \(path.count) 0 1 0", path)
+        let ident = try await ann.next()
+        let (file, secret) = (ident.numbers[1], ident.numbers[2])
+        ann.cut()
+        try await fixture.postgres.execute(
+            "update partita.realm_files set seen_at = now() - interval '2 days' where partition = $1 and file = $2",
+            [.text(partition.text), .int(Int64(file))])
+        func isUntouched() async throws -> Bool {
+            try await fixture.postgres.query(
+                """
+                select from partita.realm_files
+                where partition = $1 and file = $2 and snapshot is null and seen_at < now() - interval '1 day'
+                """, [.text(partition.text), .int(Int64(file))]
+            ).count == 1
+        }
+        // Another client of the same user without the secret, and another user who has it.
+        for (client, salt) in [(ann, secret ^ 1), (bob, secret)] {
+            client.edit { $0.file = (file, salt) }
+            try await client.connect()
+            try await client.begin()
+            #expect(try await client.next().json["action"] == "ClientReset")
+            #expect(try await isUntouched())
+            client.cut()
+        }
+        ann.edit { $0.file = (file, secret) }
+        try await ann.open()
+        #expect(try await !isUntouched())
+    }
+
     @Test func `an app says how long its clients may be away, and whether they may recover`() async throws {
         let fixture = try await GatewayFixture.shared()
         let app = "offlinedays", partition = fixture.partition(), sync = "sync/config.json"

@@ -245,7 +245,8 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         let key = key, tables = history.tables, number = Int64(clamping: frame.fileIdent)
         // Before it is known what the history has: what the client needs isn't trimmed from now on.
         if frame.downloadServerVersion == 0 { try await history.makeSnapshotIfWorthwhile() }
-        try await tables.begin(number, in: key)
+        try await tables.begin(
+            number, salt: Int64(clamping: frame.fileIdentSalt), of: connection.claims.user, in: key)
         history.changed()
         let standing = try await history.catchUp(), file = try await tables.file(number, of: key)
         var salts: [Int64: Int64] = [:], passed: Int64?

@@ -116,8 +116,9 @@ extension RealmTables {
 
     // MARK: Using one
 
-    /// Notes that a client is there, and with what it begins, if it hasn't begun.
-    func begin(_ file: Int64, in key: PartitionKey) async throws {
+    /// Notes that a client is there, and with what it begins, if it hasn't begun. Nothing is noted of a file of another user, or by one who
+    /// doesn't know its secret: what files need isn't trimmed.
+    func begin(_ file: Int64, salt: Int64, of user: String, in key: PartitionKey) async throws {
         // The partition is locked by a statement of its own, so that the next one sees what was removed until then.
         _ = try await client.pipeline(
             [
@@ -130,8 +131,9 @@ extension RealmTables {
                     from partita.realm_partitions p left join lateral (
                         select max(version) as version from partita.realm_snapshots
                         where app = p.app and partition = p.partition and version >= p.base) s on true
-                    where f.app = $1 and f.partition = $2 and f.file = $3 and p.app = $1 and p.partition = $2
-                    """, Self.place(key) + [.int(file)]),
+                    where f.app = $1 and f.partition = $2 and f.file = $3 and f.salt = $4 and f.user_id = $5
+                        and p.app = $1 and p.partition = $2
+                    """, Self.place(key) + [.int(file), .int(salt), .text(user)]),
             ], in: .explicit)
     }
 
