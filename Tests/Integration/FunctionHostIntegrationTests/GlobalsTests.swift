@@ -46,6 +46,24 @@ struct GlobalsTests {
         #expect(host.logs.last?.hasPrefix("log: t: ") == true)
     }
 
+    @Test func `the console shows numbers that JSON doesn't have, and texts that look like them, as they are`() throws {
+        let host = try TestHost([
+            "talk": #"""
+            exports = () => {
+              console.log(NaN, -Infinity, { a: [Infinity, { b: NaN }], c: BSON.Double(NaN) });
+              console.log("%j", { a: NaN }, '{"$numberDouble":"NaN"}', { text: '{"$numberDouble":"NaN"}' });
+              return EJSON.stringify([BSON.Double(NaN), BSON.Double(2)], { relaxed: true });
+            }
+            """#
+        ])
+        #expect(try host.call("talk").get().stringValue == #"[{"$numberDouble":"NaN"},2]"#)
+        #expect(
+            host.logs == [
+                #"log: NaN -Infinity {"a":[Infinity,{"b":NaN}],"c":NaN}"#,
+                #"log: {"a":NaN} {"$numberDouble":"NaN"} {"text":"{\"$numberDouble\":\"NaN\"}"}"#,
+            ], "\(host.logs)")
+    }
+
     @Test func `a photo's bytes are hashed, encoded and compressed within the memory of a call`() throws {
         let host = try TestHost([
             "f": """

@@ -160,7 +160,7 @@ function classToEJSON(value, isRelaxed, depth, name, place) {
     return { $date: isRelaxed && value.getTime() >= 0 ? value.toISOString() : { $numberLong: String(value.getTime()) } };
   }
   if (typeof value.toEJSON === "function") {
-    if (isRelaxed && ["Int32", "Double", "Long"].includes(value._bsontype)) return Number(value);
+    if (isRelaxed && ["Int32", "Double", "Long"].includes(value._bsontype)) return toEJSON(Number(value), true);
     const written = value.toEJSON();
     if (typeof place === "string" && value._bsontype === undefined) checkWritten(written, place);
     return written;

@@ -2,8 +2,10 @@
 const text = value => {
   if (typeof value === "string") return value;
   if (value instanceof Error) return value.stack ? `${value}\n${appStack(value.stack)}` : String(value);
-  try { return JSON.stringify(toEJSON(value, true)) ?? String(value); } catch { return String(value); }
+  try { return plain(JSON.stringify(toEJSON(value, true)) ?? String(value)); } catch { return String(value); }
 };
+// Numbers that JSON doesn't have. Inside of a text the quotation marks would be escaped.
+const plain = text => text.replace(/\{"\$numberDouble":"(NaN|-?Infinity)"\}/g, "$1");
 // The values of the directives of a format (`%s %d %i %f %j %o %O %c`), as Node's console puts them in.
 const directives = {
   s: text, d: value => typeof value === "object" ? "NaN" : String(Number(value)), i: value => String(parseInt(value)),
