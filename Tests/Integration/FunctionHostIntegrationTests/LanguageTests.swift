@@ -96,6 +96,36 @@ struct LanguageTests {
         #expect(host.logs == [#"log: found 2 {"a":{"$oid":"0123456789abcdef01234567"}} [1] null undefined true"#])
     }
 
+    @Test func `an ObjectId is made of digits or of 12 bytes, and compared with both`() throws {
+        let host = try TestHost([
+            "main": #"""
+            exports = () => {
+              const { ObjectId } = BSON, id = ObjectId("68656C6C6F20776F726C6421"), bytes = Uint8Array.from("hello world!", c => c.charCodeAt(0));
+              const failed = value => { try { return String(ObjectId(value)) } catch (error) { return error.name } };
+              return [
+                [id, ObjectId("hello world!"), new ObjectId(bytes), ObjectId([...bytes]), ObjectId(id), ObjectId(new String(id))].map(String),
+                ["68656C6C6F20776F726C6421", "68656c6c6f20776f726c6421", "hello world!", bytes, new String(id), ObjectId(id)].map(x => id.equals(x)),
+                ["hello world", 5, null, undefined, {}, bytes.subarray(6), "68656c6c6f20776f726c642x"].map(x => id.equals(x) || ObjectId.isValid(x)),
+                [id, "hello world!", String(id).toUpperCase(), bytes].map(ObjectId.isValid),
+                ["hello world", "hello wörld", bytes.subarray(6), 5, "68656c6c6f20776f726c642x"].map(failed),
+                [String(ObjectId.createFromTime(1700000000)), ObjectId.createFromTime(1).getTimestamp().getTime(),
+                  String(ObjectId.createFromHexString("68656C6C6F20776F726C6421"))],
+              ];
+            }
+            """#
+        ])
+        let id: Value = "68656c6c6f20776f726c6421", (no, yes) = (Value.bool(false), Value.bool(true))
+        let result = try host.call("main").get()
+        #expect(
+            result
+                == .array([
+                    .array(Array(repeating: id, count: 6)), .array(Array(repeating: yes, count: 6)),
+                    .array(Array(repeating: no, count: 7)), .array(Array(repeating: yes, count: 4)),
+                    .array(Array(repeating: "TypeError", count: 5)),
+                    ["6553f1000000000000000000", .int32(1000), id],
+                ]), "\(result)")
+    }
+
     @Test func `a bulk operation is one bulkWrite, ordered or not`() throws {
         let host = try TestHost([
             "main": """

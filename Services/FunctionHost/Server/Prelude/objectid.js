@@ -6,7 +6,7 @@ class Methods {
   toHexString() { return this.id; }
   toString() { return this.id; }
   toJSON() { return this.id; }
-  equals(other) { return String(other) === this.id; }
+  equals(other) { return other !== undefined && other !== null && digitsOf(other) === this.id; }
   getTimestamp() { return new Date(parseInt(this.id.slice(0, 8), 16) * 1000); }
   toEJSON() { return { $oid: this.id }; }
 }
@@ -18,8 +18,10 @@ ObjectId.prototype = Methods.prototype;
 hidden(ObjectId.prototype, "constructor", ObjectId);
 hidden(ObjectId.prototype, "_bsontype", "ObjectID");
 hidden(ObjectId, "name", "ObjectID");
-ObjectId.isValid = id => /^[0-9a-fA-F]{24}$/.test(String(id));
-ObjectId.createFromHexString = id => new ObjectId(id);
+ObjectId.isValid = id => id !== undefined && id !== null && digitsOf(id) !== undefined;
+ObjectId.createFromHexString = id => typeof id === "string" && id.length === 24 ? new ObjectId(id) : refuse(id);
+// The least id of a time in seconds, for comparisons.
+ObjectId.createFromTime = seconds => new ObjectId((seconds >>> 0).toString(16).padStart(8, "0") + "0".repeat(16));
 function digits(id) {
   if (id === undefined || id === null) {
     if (unique === undefined) {
@@ -31,10 +33,20 @@ function digits(id) {
     const seconds = Math.floor(Date.now() / 1000);
     return seconds.toString(16).padStart(8, "0") + unique + counter.toString(16).padStart(6, "0");
   }
-  const text = typeof id !== "object" ? id : id.toHexString ? id.toHexString() : octets().hex(id);
-  if (typeof text !== "string" || !/^[0-9a-fA-F]{24}$/.test(text)) {
-    throw new TypeError("an ObjectId is made of 24 hexadecimal digits, not of " + JSON.stringify(text));
+  return digitsOf(id) ?? refuse(id);
+}
+// The digits of what an id is given as: an id, 24 digits, 12 bytes, or a text of 12 bytes; `undefined` for anything else.
+function digitsOf(id) {
+  if (typeof id === "object" && !id.toHexString && !(id instanceof String)) {
+    const bytes = Uint8Array.from(id);
+    return bytes.length === 12 ? octets().hex(bytes) : undefined;
   }
-  return text.toLowerCase();
+  const text = typeof id !== "object" ? id : id.toHexString ? id.toHexString() : String(id);
+  if (typeof text !== "string") return undefined;
+  if (/^[0-9a-fA-F]{24}$/.test(text)) return text.toLowerCase();
+  return /^[\0-\x7f]{12}$/.test(text) ? octets().hex(octets().toUTF8(text)) : undefined;
+}
+function refuse(id) {
+  throw new TypeError(`an ObjectId is made of 24 hexadecimal digits or of 12 bytes, not of ${typeof id === "string" ? JSON.stringify(id) : String(id)}`);
 }
 return ObjectId;
