@@ -9,7 +9,10 @@ import Testing
 
 /// The audit log as a table: its order, its pages and its age.
 @Suite(.serialized) struct AuditLogTests {
-    private func record(_ token: String, outcome: String = "done", time: Int64 = 0) -> AuditEvent {
+    /// - Parameter time: Now, if it doesn't matter: old records are deleted by the service, and by other tests.
+    private func record(
+        _ token: String, outcome: String = "done", time: Int64 = WallClock.system.now()
+    ) -> AuditEvent {
         AuditEvent(
             id: ObjectId().hexString, app: "*", token: token, tokenName: "of a test", role: "deploy",
             action: "app.list", outcome: outcome, address: "127.0.0.1", time: time)
