@@ -242,10 +242,9 @@ let services: [Target] =
             name: "partita",
             dependencies: [
                 "AppDefinition", "AppDeployment", "AppRegistry", "Archives", "Auth", "Ccrypto", "ChildProcesses",
-                "DocumentModel",
-                "DocumentStore", "Dumps", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics",
-                "FunctionProtocol", "Functions",
-                "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
+                "Czlib", "DocumentModel", "DocumentStore", "Dumps", "EmbeddedKafka", "EventLoop", "EventStream",
+                "EventTopics", "FunctionProtocol", "Functions", "HTTPClient", "Kafka",
+                "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
                 "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "StoreSQL", "SyncEngine",
                 "SyncProtocol", "Texts",
             ],
