@@ -75,6 +75,36 @@ struct PackageTests {
         #expect(result.isIdentical(to: expected), "\(result)")
     }
 
+    @Test func `lodash compares documents that were read by their values, and copies them`() throws {
+        let host = try TestHost(
+            [
+                "equal": """
+                const _ = require("lodash");
+                exports = d => {
+                  const same = { int: 3, long: 5, double: 3, list: [1, 2], inner: { long: 7 } };
+                  return [_.isEqual(d, same), _.isEqual({ ...d }, same), _.isEqual(d, { ...same, long: 6 }), _.isMatch(d, { inner: { long: 7 } }),
+                    Object.getOwnPropertySymbols(d).length, Object.getOwnPropertySymbols({ [Symbol.iterator]: 1 }).length];
+                }
+                """,
+                "copy": "exports = d => require('lodash').cloneDeep(d)",
+                "changed": """
+                exports = d => [require("lodash").cloneDeep(d), { ...d }].map(copy => { copy.long++; return copy; });
+                """,
+            ], modules: try Self.modules(["lodash"]))
+        let document: Value = [
+            "int": .int32(3), "long": .int64(5), "double": .double(3), "list": .array([.int32(1), .int64(2)]),
+            "inner": ["long": .int64(7)],
+        ]
+        #expect(
+            try host.call("equal", [document], cpuLimit: 10).get()
+                == .array([true, true, false, true, .int32(0), .int32(1)]))
+        let copy = try host.call("copy", [document], cpuLimit: 10).get()
+        #expect(copy.isIdentical(to: document), "\(copy)")
+        let changed = try host.call("changed", [document], cpuLimit: 10).get().arrayValue ?? []
+        #expect(changed.map { $0["long"]?.isIdentical(to: .int32(6)) } == [true, false], "\(changed)")
+        #expect(changed.map { $0["long"]?.isIdentical(to: .int64(6)) } == [false, true], "\(changed)")
+    }
+
     @Test func `crypto-js`() throws {
         let path = "/usr/share/javascript/cryptojs/rollups/aes.js"
         let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)

@@ -1,5 +1,6 @@
 // `require`: modules of the app's packages (`/node_modules/…`), and Node's own (`/node/…`), resolved as Node does it. The instances live
 // as long as the request.
+hideTypes();  // packages keep the language's functions when they are loaded
 const nodeModules = {
   assert: "assert.js", buffer: "buffer.js", constants: "constants.js", crypto: "crypto.js", events: "events/events.js", http: "plain.js", https: "secure.js",
   os: "os.js", path: "path-browserify/index.js", process: "process.js", punycode: "punycode.js", querystring: "querystring.js",

@@ -2,8 +2,14 @@
 //
 // An object that was read has, under this symbol, the types of its fields that were doubles or longs, and an array those of its elements;
 // toEJSON writes a number there in that type. The symbol is enumerable, so that a copy by spread or Object.assign has it, too; loops over
-// keys, JSON and Object.keys don't show it.
+// keys, JSON and Object.keys don't show it, and Object.getOwnPropertySymbols doesn't either: packages compare objects by it, such as lodash's
+// isEqual, and would tell a document that was read from an equal one that wasn't.
 const typesOf = Symbol("BSON types");
+const hideTypes = lazily(() => {
+  const { getOwnPropertySymbols: symbolsOf } = Object;
+  const getOwnPropertySymbols = object => symbolsOf(object).filter(symbol => symbol !== typesOf);
+  return Reflect.defineProperty(Object, "getOwnPropertySymbols", { value: getOwnPropertySymbols });
+});
 const numberType = raw => typeof raw.$numberDouble === "string" ? "double" : typeof raw.$numberLong === "string" ? "long" : undefined;
 // What an array has under the symbol: a type if it is that of all elements, which then also new ones get; otherwise the numbers that were
 // read, each with its type.
@@ -61,6 +67,7 @@ function noted(name, value, type) {
 // Ints are only looked at when a number of another type was read.
 function noteTypes() {
   hasTypes = true;
+  hideTypes();
   numbersRead = new Map();
   countOfNumbersRead = 0;
   for (let index = 0; index < intsRead.length; index += 2) noted(intsRead[index], intsRead[index + 1], "int");
