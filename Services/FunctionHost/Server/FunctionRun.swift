@@ -131,8 +131,9 @@ final class FunctionRun {
         isDue = false
         let now = ContinuousClock.now
         for timer in timers.filter({ $0.value <= now }).sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
-            // One before it may have cleared it.
-            guard timers.removeValue(forKey: timer.key) != nil else { continue }
+            // One before it may have cleared it, or begun its time again.
+            guard timers[timer.key] == timer.value else { continue }
+            timers[timer.key] = nil
             step("fire", ["\(timer.key)"])
         }
         earliestTimer = timers.values.min()

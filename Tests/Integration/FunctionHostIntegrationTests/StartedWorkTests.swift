@@ -141,4 +141,30 @@ struct StartedWorkTests {
         #expect(try host.call("main").get().intValue == 3)
         #expect(host.logs.isEmpty)
     }
+
+    @Test func `a timer begins its time again when it is refreshed, and a cleared one doesn't`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = async () => {
+              const order = [];
+              let ran;
+              setTimeout(() => { order.push("first"); setTimeout(() => order.push("next"), 0); postponed.refresh(); }, 0);
+              const postponed = setTimeout(() => { order.push("postponed"); ran(); }, 1);
+              for (const end = Date.now() + 5; Date.now() < end;);  // both are due then
+              await new Promise(done => { ran = done; });
+              await new Promise(done => { ran = done; order.push(postponed.refresh() === postponed); });
+              clearTimeout(postponed);
+              const cleared = setTimeout(() => order.push("cleared"), 1);
+              clearTimeout(cleared);
+              order.push(postponed.refresh().hasRef(), cleared.refresh().hasRef());
+              let ticks = 0;
+              await new Promise(done => { const id = setInterval(() => { if (++ticks === 2) { clearInterval(+id); done(); } }, 1).refresh(); });
+              return [...order, ticks];
+            }
+            """
+        ])
+        let result = try host.call("main").get()
+        #expect(
+            result == .array(["first", "next", "postponed", true, "postponed", false, false, .int32(2)]), "\(result)")
+    }
 }
