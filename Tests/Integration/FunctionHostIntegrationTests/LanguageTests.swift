@@ -96,6 +96,24 @@ struct LanguageTests {
         #expect(host.logs == [#"log: found 2 {"a":{"$oid":"0123456789abcdef01234567"}} [1] null undefined true"#])
     }
 
+    @Test func `a Timestamp is made of its parts, and numbers are written and read with a radix`() throws {
+        let host = try TestHost([
+            "times": """
+            exports = () => [new BSON.Timestamp({ t: 7, i: 2 }), BSON.Timestamp(7, 2), BSON.Timestamp(BSON.Long(2, 7)),
+              BSON.Timestamp({ t: BSON.Int32(7), i: 2 })]
+            """,
+            "texts": """
+            exports = () => [BSON.Long(-255).toString(16), `${BSON.Long(255)}`, BSON.Int32(5).toString(2), BSON.Double(0.5).toString(2),
+              String(BSON.Long.fromString("-ff", 16)), String(BSON.Long.fromString("7fffffffffffffff", false, 16)), String(BSON.Long.fromString("12"))]
+            """,
+        ])
+        let time = try ExtendedJSON.parse(#"{"$timestamp":{"t":7,"i":2}}"#)
+        #expect(try host.call("times").get() == .array(Array(repeating: time, count: 4)))
+        #expect(
+            try host.call("texts").get()
+                == ["-ff", "255", "101", "0.1", "-255", "9223372036854775807", "12"])
+    }
+
     @Test func `an ObjectId is made of digits or of 12 bytes, and compared with both`() throws {
         let host = try TestHost([
             "main": #"""

@@ -1,9 +1,15 @@
 // The types that JavaScript lacks, besides ObjectId. Each is made when it is first used.
 const longOf = value => make("Long", value?._bsontype === "Long" ? value.value : value).value;
+// The radix is the driver's third argument, or the second.
+function longOfText(text, isUnsigned, radix = typeof isUnsigned === "number" ? isUnsigned : 10) {
+  if (radix === 10) return make("Long", text);
+  const [, sign, digits] = /^(-?)(.*)$/.exec(text), size = [...digits].reduce((sum, digit) => sum * BigInt(radix) + BigInt(parseInt(digit, radix)), 0n);
+  return make("Long", sign ? -size : size);
+}
 const make = (name, ...parts) => new (type(name))(...parts);
 const number = (name, convert, write) => define(name, (self, value) => fixed(self, "value", convert(value)), class {
   valueOf() { return this.value; }
-  toString() { return String(this.value); }
+  toString(radix) { return this.value.toString(radix); }
   toJSON() { return this.value; }
   toEJSON() { return write(this.value); }
 });
@@ -66,7 +72,7 @@ function makeLong() {
     fixed(self, "value", BigInt.asIntN(64, value));
   }, class {
     valueOf() { return Number(this.value); }
-    toString() { return String(this.value); }
+    toString(radix) { return this.value.toString(radix); }
     toNumber() { return Number(this.value); }
     toBigInt() { return this.value; }
     toJSON() { return Number(this.value); }
@@ -91,7 +97,7 @@ function makeLong() {
     get high() { return Number(this.value >> 32n); }
     toEJSON() { return { $numberLong: String(this.value) }; }
   }, {
-    fromNumber: value => make("Long", value), fromInt: value => make("Long", value), fromString: value => make("Long", value),
+    fromNumber: value => make("Long", value), fromInt: value => make("Long", value), fromString: longOfText,
     fromBigInt: value => make("Long", value), fromBits: (low, high) => make("Long", low, high), isLong: value => value?._bsontype === "Long",
     get MAX_VALUE() { return make("Long", 2n ** 63n - 1n); }, get MIN_VALUE() { return make("Long", -(2n ** 63n)); },
     get ZERO() { return make("Long", 0); }, get ONE() { return make("Long", 1); },
@@ -119,7 +125,13 @@ function makeDecimal128() {
   }, { fromString: text => make("Decimal128", text) });
 }
 function makeTimestamp() {
-  return define("Timestamp", (self, t = 0, i = 0) => { self.t = t; self.i = i; }, class {
+  // It is made of its parts, of an object with them, or of a Long.
+  return define("Timestamp", (self, first = 0, second = 0) => {
+    const { t = 0, i = 0 } = typeof first !== "object" || first === null ? { t: first, i: second }
+      : first._bsontype === "Long" ? { t: first.high >>> 0, i: first.low >>> 0 } : first;
+    self.t = Number(t);
+    self.i = Number(i);
+  }, class {
     toEJSON() { return { $timestamp: { t: this.t, i: this.i } }; }
   });
 }
