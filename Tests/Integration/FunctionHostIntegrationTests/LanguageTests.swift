@@ -114,6 +114,24 @@ struct LanguageTests {
                 == ["-ff", "255", "101", "0.1", "-255", "9223372036854775807", "12"])
     }
 
+    @Test(arguments: [
+        ("636166c3a920ff21", "café \u{FFFD}!"), ("e4e282ac", "\u{FFFD}€"), ("e28241f09f98", "\u{FFFD}A\u{FFFD}"),
+        ("eda080c080", "\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"), ("f09f9880ff", "😀\u{FFFD}"),
+    ])
+    func `of bytes that aren't all UTF-8 a text has the rest as it is`(_ digits: String, _ expected: String) throws {
+        let host = try TestHost([
+            "main": """
+            exports = digits => {
+              const bytes = BSON.Binary.fromHex(digits), many = BSON.Binary.fromHex("c3a9".repeat(10_000) + digits);
+              return [bytes.text(), many.text().replace("é".repeat(10_000), ""), new TextDecoder().decode(bytes.buffer)];
+            }
+            """
+        ])
+        #expect(
+            try host.call("main", [.string(digits)]).get()
+                == .array(Array(repeating: .string(expected), count: 3)))
+    }
+
     @Test func `an ObjectId is made of digits or of 12 bytes, and compared with both`() throws {
         let host = try TestHost([
             "main": #"""

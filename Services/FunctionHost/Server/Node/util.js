@@ -184,7 +184,7 @@ class TextDecoder {
   decode(bytes = new Uint8Array()) {
     const { Buffer } = require("buffer");
     const buffer = bytes instanceof ArrayBuffer ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const text = buffer.toString({ "utf-8": "utf8", "utf-16le": "utf16le", "windows-1252": "latin1" }[this.#encoding]);
+    const text = this.#encoding === "utf-8" ? inside.fromUTF8(buffer) : buffer.toString({ "utf-16le": "utf16le", "windows-1252": "latin1" }[this.#encoding]);
     if (this.#fatal && text.includes("\ufffd") && this.#encoding === "utf-8" && !Buffer.from(text).equals(buffer)) {
       throw Object.assign(new TypeError("The encoded data was not valid for encoding utf-8"), { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
     }

@@ -66,15 +66,31 @@ function toUTF8(text) {
   }
   return bytes;
 }
-// Bytes that aren't UTF-8 are read as Latin-1.
+// Bytes that aren't UTF-8 become U+FFFD, as everywhere on the web.
 function fromUTF8(bytes) {
   if (bytes.every(byte => byte < 0x80)) return toLatin1(bytes);
   const parts = [];
   for (let i = 0; i < bytes.length;) {
     let end = Math.min(i + 8192, bytes.length);
     while (end < bytes.length && (bytes[end] & 0xc0) === 0x80) end++;
-    try { parts.push(decodeURIComponent(escape(toLatin1(bytes.subarray(i, end))))); } catch { return toLatin1(bytes); }
+    const part = bytes.subarray(i, end);
+    try { parts.push(decodeURIComponent(escape(toLatin1(part)))); } catch { parts.push(repaired(part)); }
     i = end;
+  }
+  return parts.join("");
+}
+// What begins like a character is replaced as a whole up to the first byte that can't belong to it (Unicode, table 3-7).
+function repaired(bytes) {
+  const parts = [];
+  for (let i = 0; i < bytes.length;) {
+    const first = bytes[i++], count = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    let code = first & 0x3f >> count, left = count;
+    let least = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80, most = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
+    for (; left > 0 && bytes[i] >= least && bytes[i] <= most; left--) {
+      code = code << 6 | bytes[i++] & 0x3f;
+      [least, most] = [0x80, 0xbf];
+    }
+    parts.push(first < 0x80 ? String.fromCharCode(first) : count > 0 && left === 0 ? String.fromCodePoint(code) : "\ufffd");
   }
   return parts.join("");
 }
