@@ -72,6 +72,22 @@ struct NodeModuleTests {
             "ef683eaa6ca225bd3055fc89fb7ce7df"
         ),
         ("new TextDecoder().decode(new TextEncoder().encode('ü')) + atob(btoa('x'))", "üx"),
+        (
+            "const d = new TextDecoder(), b = new TextEncoder().encode('\\ufeffa€😀\\ufeff'), parts = Array.from(b, x => d.decode(Uint8Array.of(x), { stream: true })); return JSON.stringify([...parts.filter(x => x), d.decode(), d.decode(b)]).replaceAll('\\ufeff', 'BOM')",
+            #"["a","€","😀","BOM","","a€😀BOM"]"#
+        ),
+        (
+            "const d = new TextDecoder(), cut = Uint8Array.of(0xe2, 0x82); return d.decode(cut, { stream: true }) + d.decode(Uint8Array.of(0xac, 0x41), { stream: true }) + d.decode(cut, { stream: true }) + d.decode() + d.decode(Uint8Array.of(0x42))",
+            "€A\u{FFFD}B"
+        ),
+        (
+            "const d = new TextDecoder('utf-16le'), b = [0x3d, 0xd8, 0x00, 0xde, 0x41, 0x00]; return b.map(x => d.decode(Uint8Array.of(x), { stream: true })).join() + d.decode()",
+            ",,,😀,,A"
+        ),
+        (
+            "const d = new TextDecoder('utf-8', { fatal: true }), seen = [d.decode(Uint8Array.of(0xe2, 0x82), { stream: true })]; try { d.decode() } catch (e) { seen.push(e.code) } return seen.join()",
+            ",ERR_ENCODING_INVALID_ENCODED_DATA"
+        ),
         ("await require('util').promisify((a, done) => done(null, a + 1))(1)", "2"),
         (
             "const c = require('crypto'), k = Buffer.alloc(32, 1), iv = Buffer.alloc(16, 2); const e = c.createCipheriv('aes-256-cbc', k, iv); return [e.update('0123456789abcdef0', 'utf8', 'hex'), e.update('0123456789abcde', 'utf8', 'hex'), e.final('hex')].join()",

@@ -171,7 +171,8 @@ class TextEncoder {
   }
 }
 class TextDecoder {
-  #encoding; #fatal; #keepsMark;
+  // #rest: of a stream, the bytes of a character that isn't complete.
+  #encoding; #fatal; #keepsMark; #rest = new Uint8Array(); #isBegun = false;
   constructor(encoding = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
     this.#encoding = { "utf8": "utf-8", "utf-8": "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16le": "utf-16le", "utf-16": "utf-16le",
       "latin1": "windows-1252", "ascii": "windows-1252", "iso-8859-1": "windows-1252" }[String(encoding).toLowerCase()];
@@ -181,14 +182,32 @@ class TextDecoder {
   }
   get encoding() { return this.#encoding; }
   get fatal() { return this.#fatal; }
-  decode(bytes = new Uint8Array()) {
+  // How many bytes of a part of a stream end with a whole character.
+  #wholeCount(bytes) {
+    const count = bytes.length;
+    if (this.#encoding === "utf-16le") {
+      const even = count - count % 2;
+      return even > 0 && (bytes[even - 1] & 0xfc) === 0xd8 ? even - 2 : even;
+    }
+    if (this.#encoding !== "utf-8") return count;
+    for (let back = 1; back <= Math.min(3, count); back++) {
+      const byte = bytes[count - back], size = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+      if ((byte & 0xc0) !== 0x80) return size > back ? count - back : count;
+    }
+    return count;
+  }
+  decode(bytes = new Uint8Array(), { stream = false } = {}) {
     const { Buffer } = require("buffer");
-    const buffer = bytes instanceof ArrayBuffer ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const part = bytes instanceof ArrayBuffer ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const all = this.#rest.length > 0 ? Buffer.concat([this.#rest, part]) : part, count = stream ? this.#wholeCount(all) : all.length;
+    const buffer = all.subarray(0, count), isStart = !this.#isBegun;
+    this.#rest = Uint8Array.from(all.subarray(count));
+    this.#isBegun = stream && (this.#isBegun || count > 0);
     const text = this.#encoding === "utf-8" ? inside.fromUTF8(buffer) : buffer.toString({ "utf-16le": "utf16le", "windows-1252": "latin1" }[this.#encoding]);
     if (this.#fatal && text.includes("\ufffd") && this.#encoding === "utf-8" && !Buffer.from(text).equals(buffer)) {
       throw Object.assign(new TypeError("The encoded data was not valid for encoding utf-8"), { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
     }
-    return this.#keepsMark ? text : text.replace(/^\ufeff/, "");
+    return this.#keepsMark || !isStart ? text : text.replace(/^\ufeff/, "");
   }
 }
 module.exports = {
