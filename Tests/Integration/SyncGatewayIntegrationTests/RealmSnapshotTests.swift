@@ -216,13 +216,13 @@ import Testing
         let (file, secret) = (ident.numbers[1], ident.numbers[2])
         ann.cut()
         try await fixture.postgres.execute(
-            "update partita.realm_files set seen_at = now() - interval '2 days' where partition = $1 and file = $2",
+            "update partita.realm_files set seen_at = now() - interval '3 hours' where partition = $1 and file = $2",
             [.text(partition.text), .int(Int64(file))])
         func isUntouched() async throws -> Bool {
             try await fixture.postgres.query(
                 """
                 select from partita.realm_files
-                where partition = $1 and file = $2 and snapshot is null and seen_at < now() - interval '1 day'
+                where partition = $1 and file = $2 and snapshot is null and seen_at < now() - interval '1 hour'
                 """, [.text(partition.text), .int(Int64(file))]
             ).count == 1
         }
