@@ -1,11 +1,11 @@
-import Foundation
+import ChildProcesses
 import Glibc
 
 /// A connection service file with secret parameters that libpq takes from no variable, such as `sslpassword`: others can't read it, and
-/// see only its name. It has no place in a folder while the program runs, so that nothing is left of it when this process is killed.
+/// see only its name. It is in memory, so that nothing is left of it when this process is killed.
 enum ServiceFile {
     /// Runs `body` with the environment of a program that reads the file.
-    /// - Throws: `ToolError` when a parameter can't be passed in this way; and what `body` throws.
+    /// - Throws: `ToolError` when a parameter can't be passed in this way, `ChildProcessError` without memory; and what `body` throws.
     static func with<R>(
         _ secrets: [String: String], _ environment: [String: String], isService: Bool,
         _ body: ([String: String]) async throws -> R
@@ -27,22 +27,10 @@ enum ServiceFile {
             else { throw ToolError("\(name) of Postgres' URL has a line break, or a space at its end: change it") }
             text += "\(name)=\(value)\n"
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("service-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        let file = folder + "/pg_service.conf"
-        let opened: FileHandle?
-        do {
-            try DurableFile.write(Data(text.utf8), to: file)
-            opened = FileHandle(forReadingAtPath: file)
-            try FileManager.default.removeItem(atPath: folder)
-        } catch {
-            try? FileManager.default.removeItem(atPath: folder)  // the first error says more
-            throw error
-        }
-        guard let handle = opened else { throw ToolError("\(file) can't be read") }
-        defer { handle.closeFile() }
-        let place = "/proc/\(getpid())/fd/\(handle.fileDescriptor)"
+        let file = try MemoryFile(Array(text.utf8), for: "libpq")
+        let place = "/proc/\(getpid())/fd/\(file.descriptor)"
+        // The file is there until the program has ended.
+        defer { withExtendedLifetime(file) {} }
         return try await body(environment.merging(["PGSERVICEFILE": place, "PGSERVICE": service]) { $1 })
     }
 
