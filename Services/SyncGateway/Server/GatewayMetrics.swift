@@ -17,4 +17,7 @@ enum GatewayMetrics {
     static let missedHeads = Counter(
         label: "sync_gateway_missed_heads_total",
         help: "Partitions whose newest change didn't come by the topic, and was read from Postgres.")
+    static let untrimmed = Counter(
+        label: "sync_gateway_realm_untrimmed_total",
+        help: "Times that the history of a partition for Realm clients couldn't be trimmed.")
 }

@@ -240,6 +240,44 @@ import Testing
         #expect(try await !isUntouched())
     }
 
+    /// Adds entries to the history of a partition that has no client any more, so that it is worth a snapshot.
+    private func grow(_ partition: Partition, _ fixture: GatewayFixture) async throws {
+        for statement in [
+            """
+            with grown as (
+                update partita.realm_partitions set version = version + 1100 where partition = $1
+                returning app, partition, version - 1100 as version)
+            insert into partita.realm_history (app, partition, version, salt, file, client_version, origin_time, bytes)
+            select app, partition, version + n, n, 1, 0, 0, convert_to(repeat('x', 300), 'UTF8')
+            from grown, generate_series(1, 1100) n
+            """,
+            "delete from partita.realm_files where partition = $1",
+        ] { try await fixture.postgres.execute(statement, [.text(partition.text)]) }
+    }
+
+    @Test func `a partition that can't be trimmed doesn't keep others from it`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        // In the order in which they are trimmed.
+        let partitions = [fixture.partition(), fixture.partition()].sorted {
+            $0.text.utf8.lexicographicallyPrecedes($1.text.utf8)
+        }
+        for partition in partitions {
+            let ann = try await clients(["ann"], in: partition, of: fixture)[0]
+            try await ann.open()
+            try ann.write((key(partition, 0), message("first", in: partition)))
+            try await ann.upload()
+            ann.cut()
+            try await grow(partition, fixture)
+        }
+        try await fixture.postgres.execute(
+            "update partita.realm_objects set body = 'none' where partition = $1", [.text(partitions[0].text)])
+        try await sweep(fixture)
+        #expect(try await count("realm_history", partitions[0], fixture) > 1000)
+        #expect(try await count("realm_history", partitions[1], fixture) < 10)
+        try await fixture.postgres.execute(
+            "delete from partita.realm_partitions where partition = $1", [.text(partitions[0].text)])
+    }
+
     @Test func `an app says how long its clients may be away, and whether they may recover`() async throws {
         let fixture = try await GatewayFixture.shared()
         let app = "offlinedays", partition = fixture.partition(), sync = "sync/config.json"

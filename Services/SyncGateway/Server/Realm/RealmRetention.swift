@@ -43,12 +43,29 @@ struct RealmRetention: Service {
         while !Task.isCancelled {
             let page = try await tables.trimmings(after: last, limit: Self.batch)
             for trimming in page {
-                let isLarge = trimming.growth > Self.growth
-                if isLarge { try await hub.history(of: trimming.key).makeSnapshotIfWorthwhile() }
-                if isLarge || trimming.isDue { try await tables.trim(trimming.key) }
+                do {
+                    try await trim(trimming)
+                } catch let error as CancellationError {
+                    throw error
+                } catch {
+                    // The others are trimmed all the same.
+                    GatewayMetrics.untrimmed.increment()
+                    logger.warning(
+                        "the history of a partition wasn't trimmed",
+                        metadata: [
+                            "app": "\(trimming.key.app)", "partition.id": "\(trimming.key.partition)",
+                            "error": "\(error)",
+                        ])
+                }
             }
             guard page.count == Self.batch else { return }
             last = page.last?.key
         }
+    }
+
+    private func trim(_ trimming: RealmTables.Trimming) async throws {
+        let isLarge = trimming.growth > Self.growth
+        if isLarge { try await hub.history(of: trimming.key).makeSnapshotIfWorthwhile() }
+        if isLarge || trimming.isDue { try await tables.trim(trimming.key) }
     }
 }
