@@ -91,6 +91,53 @@ import Testing
         #expect(ann.errors.isEmpty && bob.errors.isEmpty && cem.errors.isEmpty)
     }
 
+    @Test func `a snapshot that takes long doesn't keep clients of other partitions waiting`() async throws {
+        // One of its own: snapshots of other tests would wait.
+        let fixture = try await GatewayFixture()
+        let (slow, large, small) = (fixture.partition(), fixture.partition(), fixture.partition())
+        var writers: [RealmClient] = []
+        for (partition, rounds) in [(slow, 60), (large, 60), (small, 1)] {
+            let ann = try await clients(["ann", "bob"], in: partition, of: fixture)[0]
+            try await ann.open()
+            for round in 0..<rounds {
+                try ann.write((key(partition, round % 3), message(text(10_000, round), in: partition)))
+                try await ann.upload()
+            }
+            writers.append(ann)
+        }
+        let bob = RealmClient("bob", in: slow, of: fixture)
+        try await fixture.postgres.withTransaction { transaction in
+            // The gateway's snapshot waits for this one, and keeps its place.
+            try await transaction.execute(
+                """
+                insert into partita.realm_snapshot_parts (app, partition, snapshot, part, salt, bytes)
+                select app, partition, version, 1, 0, '' from partita.realm_partitions where partition = $1
+                """, [.text(slow.text)])
+            try await bob.connect()
+            try await bob.begin()
+            try await eventually("the snapshot waits") {
+                try await fixture.postgres.query(
+                    """
+                    select from pg_stat_activity where datname = current_database()
+                        and wait_event_type = 'Lock' and query like '%realm_snapshot_parts%'
+                    """
+                ).count == 1
+            }
+            for (partition, ann) in zip([small, large], writers.reversed()) {
+                let other = RealmClient("bob", in: partition, of: fixture)
+                try await other.open()
+                #expect(other.objects.isSame(as: ann.objects) && other.errors.isEmpty)
+            }
+            try await transaction.execute(
+                "delete from partita.realm_snapshot_parts where partition = $1", [.text(slow.text)])
+        }
+        try await bob.catchUp()
+        #expect(bob.objects.isSame(as: writers[0].objects) && bob.receivedBytes < 60_000)
+        #expect(try await count("realm_snapshots", slow, fixture) == 1)
+        #expect(try await count("realm_snapshots", large, fixture) == 0)
+        fixture.stop()
+    }
+
     @Test func `a client that is cut off in a snapshot goes on with it, whatever happens meanwhile`() async throws {
         let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
         let all = try await clients(["ann", "bob", "cem"], in: partition, of: fixture)

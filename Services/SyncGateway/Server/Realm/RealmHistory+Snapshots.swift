@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import Logging
 import Postgres
 import RealmSync
@@ -74,10 +75,21 @@ extension RealmHistory {
         return found.compactMapValues(\.self)
     }
 
+    /// How long a new client waits until a snapshot is made for it. It can begin with what there is: others' snapshots may take
+    /// long.
+    static let snapshotPatience = Duration.seconds(5)
+
     /// Makes a snapshot, if new clients would begin with much more than what there is. Those who call it at the same time share that.
-    func makeSnapshotIfWorthwhile() async throws {
-        try await snapshots.enter(ExactText(key.app), isCounted: false)
+    /// - Parameter time: How long it waits for its turn; then none is made. `nil` for no limit.
+    func makeSnapshotIfWorthwhile(within time: Duration? = nil) async throws {
+        guard try await tables.growth(of: key).isLarge else { return }
+        do {
+            try await snapshots.enter(ExactText(key.app), within: time, isCounted: false)
+        } catch FairGate<ExactText>.Refusal.late {
+            return
+        }
         defer { snapshots.leave(ExactText(key.app)) }
+        // Somebody may have made it meanwhile.
         guard try await tables.growth(of: key).isLarge else { return }
         do {
             try await withTaskExecutorPreference(globalConcurrentExecutor) { try await makeSnapshot() }

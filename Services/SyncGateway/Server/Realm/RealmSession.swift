@@ -244,7 +244,9 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private func begin(_ frame: IdentFrame, _ history: RealmHistory) async throws {
         let key = key, tables = history.tables, number = Int64(clamping: frame.fileIdent)
         // Before it is known what the history has: what the client needs isn't trimmed from now on.
-        if frame.downloadServerVersion == 0 { try await history.makeSnapshotIfWorthwhile() }
+        if frame.downloadServerVersion == 0 {
+            try await history.makeSnapshotIfWorthwhile(within: RealmHistory.snapshotPatience)
+        }
         try await tables.begin(
             number, salt: Int64(clamping: frame.fileIdentSalt), of: connection.claims.user, in: key)
         history.changed()
