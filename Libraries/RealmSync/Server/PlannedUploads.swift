@@ -8,6 +8,8 @@ package struct PlannedUploads: Sendable {
     package private(set) var entries: [HistoryEntry] = []
     /// The objects that the plans change: as they are in the database, and as they become.
     package private(set) var objects: [ObjectKey: (former: Document?, object: Document?)] = [:]
+    /// Where the plans move elements of collections.
+    package private(set) var moved = MovedElements()
 
     /// The objects that are new only by assumption.
     private var assumed: Set<ObjectKey> = []
@@ -20,6 +22,7 @@ package struct PlannedUploads: Sendable {
     package mutating func append(_ plan: UploadPlan) {
         plans.append(plan)
         assumed.formUnion(plan.assumed)
+        moved.formUnion(plan.moved)
         entries += plan.entries
         for (key, change) in plan.objects {
             objects[key] = (objects[key].map(\.former) ?? change.former, change.object)

@@ -12,6 +12,8 @@ package struct UploadPlan: Sendable {
     /// The objects that are new only by assumption. If each is inserted by the transaction, this fails if one isn't.
     let assumed: Set<ObjectKey>
     private let formerClientVersion: Int64
+    /// Where its changesets move elements of collections.
+    private(set) var moved = MovedElements()
     /// New forms of the history's entries, as the client has them.
     private let reciprocals: [UInt64: [UInt8]]
     private let forms: (base: Int64, all: [UInt64: [UInt8]], entries: [HistoryEntry])
@@ -132,6 +134,7 @@ package struct UploadPlan: Sendable {
         do throws(ApplyError) {
             impossible = try changeset.unfit(in: schema)
             try seen.apply(changeset)
+            try moved.take(changeset)
         } catch {
             if [.schemaConflict, .unknownProperty, .unknownTable].contains(error.code) {
                 throw RealmRefusal.schema(error.message)

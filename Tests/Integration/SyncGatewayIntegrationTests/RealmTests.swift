@@ -203,6 +203,48 @@ import Testing
         }
     }
 
+    @Test func `fields that a class doesn't have stay also in embedded objects of lists and dictionaries`() async throws
+    {
+        let fixture = try await GatewayFixture.shared()
+        let app = "otherfields", partition = fixture.partition()
+        try await RecordedApp.deploy(app, to: fixture)
+        try await fixture.grant(.write, to: "ann", in: partition, app: app)
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        let person = ObjectKey(table: "Person", id: .string(ExactText("p \(partition.text)")))
+        func write(_ addrs: [String], _ book: [(String, String)]) async throws -> Document {
+            let entries = Document(fields: book.map { .init($0, ["street": .string($1)]) })
+            try ann.write(
+                (person, ["addrs": .array(addrs.map { ["street": .string($0)] }), "book": .document(entries)]))
+            try await ann.upload()
+            return try #require(
+                try await fixture.store.collection("Person", database: "chat", app: app).findOne([
+                    "_id": person.id.value
+                ]))
+        }
+        func streets(_ document: Document) -> [String?] {
+            document["addrs"]?.arrayValue?.map { $0["street"]?.stringValue } ?? []
+        }
+        func vats(_ document: Document) -> [Value?] { document["addrs"]?.arrayValue?.map { $0["vat"] } ?? [] }
+        _ = try await write(["a", "b"], [("home", "c"), ("work", "d")])
+        _ = try await fixture.store.collection("Person", database: "chat", app: app).updateOne(
+            ["_id": person.id.value], ["$set": ["addrs.0.vat": 1, "addrs.1.vat": 2, "book.home.vat": 3]])
+        try await ann.catchUp()
+
+        _ = try await write(["x", "b"], [("home", "c"), ("work", "d")])
+        let changed = try await write(["x", "b", "new"], [("away", "e"), ("home", "y")])
+        #expect(streets(changed) == ["x", "b", "new"] && vats(changed) == [1, 2, nil], "\(changed)")
+        #expect(changed["book"]?["home"]?["street"] == "y" && changed["book"]?["home"]?["vat"] == 3, "\(changed)")
+        #expect(changed["book"]?["away"]?["street"] == "e" && changed["book"]?["work"] == nil, "\(changed)")
+        // Whose they are isn't known when elements have moved.
+        let moved = try await write(["b", "new"], [("home", "y")])
+        #expect(streets(moved) == ["b", "new"] && vats(moved) == [nil, nil], "\(moved)")
+        #expect(moved["book"]?["home"]?["vat"] == 3)
+        let bob = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await bob.open()
+        #expect(bob.objects.isSame(as: ann.objects) && ann.errors.isEmpty)
+    }
+
     @Test func `a client is told of a write that is undone also if it has lost its connection before`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition(), id = partition.text + "/a"

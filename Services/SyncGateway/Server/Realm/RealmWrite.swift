@@ -34,7 +34,7 @@ extension PlannedUploads {
             ByteOrder.compare($0.place, $1.place) < 0
         }
         return try ordered.compactMap { _, key, change in
-            try schema.write(key, from: change.former, to: change.object).flatMap {
+            try schema.write(key, from: change.former, to: change.object, moved: moved).flatMap {
                 try KeyedWrite($0, of: key, in: partition, target)
             }
         }
