@@ -14,6 +14,8 @@ package struct UploadPlan: Sendable {
     private let formerClientVersion: Int64
     /// Where its changesets move elements of collections.
     private(set) var moved = MovedElements()
+    /// The dates of sets that need settling: those of writes that count, and of those that are refused.
+    private var dates: (accepted: ExactDates, refused: ExactDates) = (ExactDates(), ExactDates())
     /// New forms of the history's entries, as the client has them.
     private let reciprocals: [UInt64: [UInt8]]
     private let forms: (base: Int64, all: [UInt64: [UInt8]], entries: [HistoryEntry])
@@ -73,6 +75,7 @@ package struct UploadPlan: Sendable {
         }
         try undoRefused(at: now)
         setPartitionKeys(of: keys, at: now)
+        if let settling = dates.accepted.settling(truth.objects) { append(settling, at: now, for: nil) }
         for (changeset, key) in merge.additions where refusedKeys.isDisjoint(with: key) {
             addAgain(changeset, at: now)
         }
@@ -142,6 +145,8 @@ package struct UploadPlan: Sendable {
             throw RealmRefusal.reset(.badChangeset, error.message)
         }
         let refusal = keys.isEmpty ? nil : given ?? impossible ?? apply(changeset, keys)
+        // The client has done what is refused, too.
+        if refusal == nil { try dates.accepted.take(changeset) } else { try dates.refused.take(changeset) }
         var appended = HistoryEntry(
             version: nextVersion, file: Int64(entry.fileIdent),
             clientVersion: Int64(entry.clientVersion), originTime: Int64(entry.originTimestamp),
@@ -222,6 +227,7 @@ package struct UploadPlan: Sendable {
                 "writes were refused, and the objects that would have to be sent again have more than \(Self.undoingLimit >> 20) MiB"
             )
         }
+        if let settling = dates.refused.settling(seen.objects) { append(settling, at: time, for: file.number) }
         let version = nextVersion
         var client = seen
         let changeset = client.change(refusedKeys.map { ($0, truth.objects[$0]) })

@@ -245,6 +245,78 @@ import Testing
         #expect(bob.objects.isSame(as: ann.objects) && ann.errors.isEmpty)
     }
 
+    /// What a client holds in the only set of dates by the edits of a history, with all parts of a millisecond.
+    private func dates(
+        in partition: Partition, _ fixture: GatewayFixture, isForOne: Bool = false
+    ) async throws -> [RealmTimestamp] {
+        let rows = try await fixture.postgres.query(
+            """
+            select bytes from partita.realm_history
+            where partition = $1 and (audience is not null) = $2 and bytes <> '' order by version
+            """, [.text(partition.text), .bool(isForOne)])
+        var held: [RealmTimestamp] = []
+        for row in rows {
+            for case .edit(_, let edit) in try RealmSync.Changeset(row.decode(0, as: [UInt8].self)).instructions {
+                switch edit {
+                case .setInsert(.timestamp(let date)): if !held.contains(date) { held.append(date) }
+                // Of what is sent to one client only, what it erases counts.
+                case .setErase(.timestamp(let date)):
+                    if isForOne { held.append(date) } else { held.removeAll { $0 == date } }
+                default: break
+                }
+            }
+        }
+        return held
+    }
+
+    @Test func `all have the same dates in a set, also if they were inserted with parts of a millisecond`() async throws
+    {
+        let fixture = try await GatewayFixture.shared()
+        let app = "exactdates", partition = fixture.partition(), box = ObjectKey(table: "Box", id: .int(1))
+        try await RecordedApp.deploy(app, to: fixture) {
+            $0.replacing(
+                #""uniqueItems": true, "items": {"bsonType": "long"}"#,
+                with: #""uniqueItems": true, "items": {"bsonType": "date"}"#)
+        }
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition, app: app) }
+        try await fixture.grant(.read, to: "cem", in: partition, app: app)
+        let ann = RealmClient("ann", in: partition, of: fixture, app: app)
+        try await RecordedApp.open(ann)
+        let exact = RealmTimestamp(seconds: 1, nanoseconds: 1)
+        func edit(_ edits: Edit..., by client: RealmClient) async throws {
+            var changeset = RealmSync.Changeset()
+            func name(_ text: String) -> InternString { changeset.strings.intern(Array(text.utf8)) }
+            let path = Path(table: name("Box"), key: .int(1), field: name("si"))
+            changeset.instructions = edits.map { .edit(path, $0) }
+            try client.apply(changeset)
+            try await client.upload()
+            try await client.catchUp()
+        }
+        func document() async throws -> Document? {
+            try await fixture.store.collection("Box", database: "chat", app: app).findOne(["_id": .int64(1)])
+        }
+        try ann.write((box, [:]))
+        try await edit(.setInsert(.timestamp(exact)), by: ann)
+        #expect(try await document()?["si"] == [.date(1000)])
+        #expect(try await dates(in: partition, fixture) == [RealmTimestamp(milliseconds: 1000)])
+        let bob = RealmClient("bob", in: partition, of: fixture, app: app)
+        try await bob.open()
+        try await edit(.setErase(.timestamp(RealmTimestamp(milliseconds: 1000))), by: bob)
+        #expect(try await document()?["si"] == [])
+        #expect(try await dates(in: partition, fixture) == [])
+        // Inserted and erased at once.
+        try await edit(.setInsert(.timestamp(exact)), .setErase(.timestamp(exact)), by: ann)
+        #expect(try await document()?["si"] == [])
+        #expect(try await dates(in: partition, fixture) == [])
+        // What is refused is undone with all its parts.
+        let cem = RealmClient("cem", in: partition, of: fixture, app: app)
+        try await cem.open()
+        try await edit(.setInsert(.timestamp(exact)), by: cem)
+        #expect(cem.errors.count == 1 && cem.objects.isSame(as: bob.objects))
+        #expect(try await dates(in: partition, fixture, isForOne: true).contains(exact))
+        #expect(ann.errors.isEmpty && bob.errors.isEmpty)
+    }
+
     @Test func `a client is told of a write that is undone also if it has lost its connection before`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition(), id = partition.text + "/a"
