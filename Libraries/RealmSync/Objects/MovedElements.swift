@@ -37,15 +37,10 @@ package struct MovedElements: Sendable {
 
     /// How much of a path leads to what an edit has moved or replaced; `nil` if all elements stay what they are.
     private static func depth(of edit: Edit, at path: Path) -> Int? {
-        let depth = path.elements.count
+        if edit.shiftsElements(at: path) { return path.elements.count - 1 }
         switch edit {
-        case .arrayInsert(_, let size):
-            // At the end.
-            if case .index(size)? = path.elements.last { return nil }
-            return max(0, depth - 1)
-        case .arrayMove, .arrayErase: return max(0, depth - 1)
-        case .clear, .update(.objectValue, _), .update(.erased, _), .update(.null, _): return depth
-        case .update, .updateElement, .addInteger, .setInsert, .setErase: return nil
+        case .clear, .update(.objectValue, _), .update(.erased, _), .update(.null, _): return path.elements.count
+        default: return nil
         }
     }
 
@@ -53,5 +48,17 @@ package struct MovedElements: Sendable {
     func isKept(_ place: String, of key: ObjectKey) -> Bool {
         guard let moved = places[key] else { return true }
         return !moved.contains(Self.all) && !moved.contains(ExactText(place))
+    }
+}
+
+extension Edit {
+    /// Whether elements of the list that a path leads into have other indexes then, or are gone.
+    func shiftsElements(at path: Path) -> Bool {
+        guard let index = path.elements.last?.index else { return false }
+        return switch self {
+        case .arrayInsert(_, let size): index < size
+        case .arrayMove, .arrayErase: true
+        default: false
+        }
     }
 }

@@ -30,6 +30,14 @@ struct ValuePlace: Hashable, Sendable {
         self.steps = steps
     }
 
+    /// The place of what has a value in its first steps.
+    func prefix(_ count: Int) -> ValuePlace { ValuePlace(property: property, steps: Array(steps.prefix(count))) }
+
+    private init(property: Property, steps: [Step]) {
+        self.property = property
+        self.steps = steps
+    }
+
     var hasIndex: Bool { steps.contains { if case .index = $0 { true } else { false } } }
 
     /// The place in a changeset.

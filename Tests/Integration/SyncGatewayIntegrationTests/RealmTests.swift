@@ -182,6 +182,23 @@ import Testing
         }
         let document = try await people.findOne(["_id": person.id.value])
         #expect(document?["visits"] == 15 && document?["addr"]?["geo"]?["hits"] == 111)
+        // What she has added before she sets the number herself isn't added to a later value of the server.
+        ann.cut()
+        try add(2, "visits")
+        var own = try #require(ann.objects.objects[person])
+        own["visits"] = 0
+        try ann.write((person, own))
+        _ = try await people.updateOne(["_id": person.id.value], ["$set": ["visits": .int64(10)]])
+        try await bob.receive { $0.objects.objects[person]?["visits"] == 10 }
+        try await ann.connect()
+        try await ann.begin()
+        try await ann.upload()
+        for client in [ann, bob] {
+            try await client.catchUp()
+            #expect(client.objects.objects[person]?["visits"] == 10 && client.errors.isEmpty)
+        }
+        #expect(ann.objects.isSame(as: bob.objects))
+        #expect(try await people.findOne(["_id": person.id.value])?["visits"] == 10)
         // A later value of another client wins over an earlier addition, as with realm-core.
         ann.cut()
         try add(2, "visits")
