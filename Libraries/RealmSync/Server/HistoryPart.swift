@@ -6,6 +6,9 @@ package struct HistoryPart: Sendable {
     /// The bytes of changesets that come after them and are sent to the client.
     package var remaining: Int64 = 0
 
+    /// The bytes of its changesets.
+    package var bytes: Int { entries.reduce(0) { $0 + $1.bytes.count } }
+
     package init(after previous: Int64?, _ entries: [HistoryEntry]) {
         self.previous = previous
         self.entries = entries

@@ -252,6 +252,64 @@ import Testing
         #expect(anew.objects.isSame(as: ann.objects))
     }
 
+    @Test func `few reads of a connection are in flight, however many partitions it has open`() async throws {
+        // One of its own: the tables are locked.
+        let fixture = try await GatewayFixture(settings: ["postgres.connections": "24"])
+        let partitions = (0..<12).map { _ in fixture.partition() }
+        let hub = RealmHub(
+            store: fixture.store, apps: AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger),
+            on: GatewayFixture.loops.next(), logger: logger)
+        for (number, partition) in partitions.enumerated() {
+            let ann = try await clients(["ann"], in: partition, of: fixture)[0]
+            try await ann.open()
+            try ann.write((key(partition, 0), message(text(200_000, number), in: partition)))
+            try await ann.upload()
+            ann.cut()
+            try await hub.history(of: PartitionKey(app: GatewayFixture.app, partition: partition)).makeSnapshot()
+        }
+        let client = RealmClient("ann", in: partitions[0], of: fixture)
+        try await client.connect()
+        var idents: [String] = []
+        for (number, partition) in partitions.enumerated() {
+            let path = Array(ExtendedJSON.print(partition.value ?? .null).utf8)
+            client.send("bind \(number + 1) \(path.count) 0 1 0", path)
+            let ident = try await client.next()
+            try #require(ident.name == "ident", "\(ident)")
+            idents.append("ident \(number + 1) \(ident.numbers[1]) \(ident.numbers[2]) 0 0 0 0")
+        }
+        let files = partitions.map(\.text)
+        func inFlight() async throws -> Int {
+            try await fixture.postgres.query(
+                """
+                select from pg_stat_activity where datname = current_database()
+                    and wait_event_type = 'Lock' and query like '%realm_snapshot_parts%'
+                """
+            ).count
+        }
+        try await fixture.postgres.withTransaction { transaction in
+            try await transaction.execute("lock table partita.realm_snapshot_parts in access exclusive mode")
+            for ident in idents { client.send(ident) }
+            try await eventually("all have begun, and some read") {
+                let begun = try await fixture.postgres.query(
+                    "select from partita.realm_files where partition = any($1::text[]) and snapshot > 0",
+                    [.textArray(files)])
+                let reads = try await inFlight()
+                return begun.count == 12 && reads >= ChunkReads.limit
+            }
+            // The gateway has taken all of them when it answers a later message.
+            client.send("ping 1 0")
+            #expect(try await client.next().name == "pong")
+            #expect(try await inFlight() == ChunkReads.limit)
+        }
+        var downloaded: Set<UInt64> = []
+        while downloaded.count < 12 {
+            let message = try await client.next()
+            try #require(message.name == "download", "\(message)")
+            downloaded.insert(message.numbers[0])
+        }
+        fixture.stop()
+    }
+
     @Test func `only a file's own client keeps it from being forgotten`() async throws {
         let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
         let all = try await clients(["ann", "bob"], in: partition, of: fixture)

@@ -35,8 +35,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
     /// When the device was last told that its large frame arrives.
     private var lastSign: Duration?
     private var unanswered: UnansweredUploads
-    private var reads: ChunkReads
-    private var readTimer: LoopTimer?
+    private let reads: SocketReads
     private var throttle: FrameThrottle?
     /// The session's description in a crash report.
     private var workText = "session"
@@ -60,7 +59,7 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         self.context = context
         machine = ConnectionStateMachine(limits: context.limits, now: context.time)
         unanswered = UnansweredUploads(budget: context.frames)
-        reads = ChunkReads(window: context.downloads.window, budget: context.chunks)
+        reads = SocketReads(socket, window: context.downloads.window, budget: context.chunks)
     }
 
     /// Starts to handle the socket's events.
@@ -350,34 +349,14 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
 
     /// Starts a read of documents for the device: at once, or when fewer are in flight and the socket's queue is shorter. The caller
     /// reports its end with `readEnded`.
-    func read(_ partition: Partition, _ start: @escaping () -> Void) {
-        reads.add(partition, start)
-        startReads()
-    }
+    func read(_ partition: Partition, _ start: @escaping () -> Void) { reads.add(partition, start) }
 
     /// A read has ended, and what it found is in the socket's queue.
-    func readEnded() {
-        reads.end(queued: socket.isOpen ? socket.queuedBytes : 0)
-        startReads()
-    }
-
-    /// The pause before a read that the budget refused is tried again, in milliseconds.
-    private static let readPause: UInt64 = 100
-
-    private func startReads() {
-        while socket.isOpen, let step = reads.next(queued: socket.queuedBytes) {
-            guard case .start(let start) = step else {
-                let timer = readTimer ?? LoopTimer(socket.loop) { [self] in startReads() }
-                readTimer = timer
-                return timer.start(ms: Self.readPause)
-            }
-            start()
-        }
-    }
+    func readEnded() { reads.ended() }
 
     private func drained() {
         holdsData = false
-        startReads()
+        reads.resume()
         drain.release()
         for subscription in subscriptions.values { subscription.drained() }
     }
@@ -447,8 +426,6 @@ final class DeviceSession: GatewaySession, @unchecked Sendable {
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
         reads.close()
-        readTimer?.close()
-        readTimer = nil
         throttle?.close()
         throttle = nil
         drain.release()

@@ -32,6 +32,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// How often the client has said that it can't go on.
     private var complaints = 0
     private var unanswered: UnansweredUploads
+    private let reads: SocketReads
     private var tokenTimer: LoopTimer?
     private let drain: DrainWaiters
     private let onEnd: (RealmConnection) -> Void
@@ -50,6 +51,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         self.context = context
         self.onEnd = onEnd
         unanswered = UnansweredUploads(budget: context.frames)
+        reads = SocketReads(socket, window: context.downloads.window, budget: context.chunks)
     }
 
     var loop: EventLoop { socket.loop }
@@ -67,6 +69,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         let throttle = FrameThrottle(socket, budget: context.frameTime) { [self] in resumeReading() }
         throttle.sender = sender
         unanswered.sender = sender
+        reads.receiver = sender
         self.throttle = throttle
         socket.onHandled = { throttle.charge($0) }
         socket.onDrain = { [self] in drained() }
@@ -176,6 +179,13 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
     /// Whether another download may be queued.
     var hasRoom: Bool { socket.queuedBytes <= context.downloads.window }
 
+    /// Starts a read of the history for a session: at once, or when fewer are in flight and less is queued. The caller reports its
+    /// end with ``readEnded()``.
+    func read(_ partition: Partition, _ start: @escaping () -> Void) { reads.add(partition, start) }
+
+    /// A read has ended, and what it found is queued.
+    func readEnded() { reads.ended() }
+
     /// An upload waits to be integrated.
     /// - Returns: false if the gateway has too many in memory; then it doesn't wait.
     func takeUpload(_ bytes: Int) -> Bool {
@@ -198,6 +208,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
 
     private func drained() {
         holdsData = false
+        reads.resume()
         drain.release()
         for session in sessions.values { session.wake() }
     }
@@ -238,6 +249,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
         tokenTimer = nil
         for session in sessions.values { session.stop() }
         sessions = [:]
+        reads.close()
         throttle?.close()
         throttle = nil
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)

@@ -14,6 +14,12 @@ extension RealmHistory {
         return try await entries(after: version, for: file.number)
     }
 
+    /// The same, if they are in memory.
+    func knownEntries(after version: Int64, for file: ClientFile) -> HistoryPart? {
+        if let snapshot = file.snapshot, version < snapshot.version { return nil }
+        return view.withLock { $0.tail.entries(after: version) }
+    }
+
     /// All entries after a version as a client file has them.
     /// - Parameter end: What the history is.
     func allEntries(

@@ -80,7 +80,9 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
             }
             guard machine.isBinding, let history else { return }
             _ = try await history.catchUp()
-            let file = bind.needsIdent ? try await history.tables.makeFile(of: claims.user, in: key) : nil
+            let file =
+                bind.needsIdent
+                ? try await opening { try await history.tables.makeFile(of: claims.user, in: key) } : nil
             perform(machine.bound(file))
         }
     }
@@ -247,20 +249,32 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         if frame.downloadServerVersion == 0 {
             try await history.makeSnapshotIfWorthwhile(within: RealmHistory.snapshotPatience)
         }
-        try await tables.begin(
-            number, salt: Int64(clamping: frame.fileIdentSalt), of: connection.claims.user, in: key)
+        let user = connection.claims.user
+        try await opening {
+            try await tables.begin(number, salt: Int64(clamping: frame.fileIdentSalt), of: user, in: key)
+        }
         history.changed()
-        let standing = try await history.catchUp(), file = try await tables.file(number, of: key)
-        var salts: [Int64: Int64] = [:], passed: Int64?
-        if let file {
+        let standing = try await history.catchUp()
+        let (file, salts, passed) = try await opening { () -> (ClientFile?, [Int64: Int64], Int64?) in
+            guard let file = try await tables.file(number, of: key) else { return (nil, [:], nil) }
             let versions = [frame.latestServerVersion, frame.downloadServerVersion].map { Int64(clamping: $0) }
+            var passed: Int64?
             // The client may not have got to know yet what became of its last uploads.
             if versions[1] < file.uploaded {
                 passed = try await tables.acknowledged(of: file.number, at: versions[1], in: key)
             }
-            salts = try await tables.salts(of: versions.filter { $0 > 0 }, for: file, in: key)
+            return (file, try await tables.salts(of: versions.filter { $0 > 0 }, for: file, in: key), passed)
         }
         perform(machine.began(frame, file, in: standing, salts: salts, passed: passed))
+    }
+
+    /// Asks Postgres what a session needs to begin, in the user's turn. It doesn't include what may take long.
+    private func opening<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+        let app = ExactText(connection.app), user = ExactText(connection.claims.user), path = context.downloads
+        try await path.openings.enter(app, member: user)
+        defer { path.openings.leave(app, member: user) }
+        guard !machine.isOver else { throw RealmRefusal.busy }
+        return try await body()
     }
 
     private func integrate(_ upload: RealmUpload, _ history: RealmHistory) async throws {
@@ -292,7 +306,41 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         let standing = try await history.catchUp()
         let version = try machine.position(in: standing)
         guard let file = machine.file else { return }
-        let part = try await history.entries(after: version, for: file)
+        // What all who follow the history are sent, and needs no memory of its own worth mentioning.
+        if let known = history.knownEntries(after: version, for: file), known.bytes <= Self.largeBytes {
+            return try await send(known, to: file, in: standing, history)
+        }
+        connection.read(partition) { [self] in startReading(history) }
+    }
+
+    /// Reads what may be much, when the connection has room for it.
+    private func startReading(_ history: RealmHistory) {
+        guard !machine.isOver else { return connection.readEnded() }
+        run { [self] in
+            defer { connection.readEnded() }
+            // It may be longer by now.
+            let standing = try await history.catchUp()
+            let version = try machine.position(in: standing)
+            guard let file = machine.file else { return }
+            try await send(try await entries(after: version, for: file, history), to: file, in: standing, history)
+        }
+    }
+
+    /// The entries after a version, read in the user's turn.
+    private func entries(
+        after version: Int64, for file: ClientFile, _ history: RealmHistory
+    ) async throws -> HistoryPart {
+        if let known = history.knownEntries(after: version, for: file) { return known }
+        let app = ExactText(connection.app), user = ExactText(connection.claims.user), path = context.downloads
+        try await path.reads.enter(app, member: user, isCounted: false)
+        defer { path.reads.leave(app, member: user) }
+        guard !machine.isOver else { return .none }
+        return try await history.entries(after: version, for: file)
+    }
+
+    private func send(
+        _ part: HistoryPart, to file: ClientFile, in standing: HistoryStanding, _ history: RealmHistory
+    ) async throws {
         let key = SharedBodies.Key(part, for: file.number, clientVersion: machine.downloadedClientVersion)
         let large = try await largeBody(of: part, key, in: standing, history)
         perform(machine.read(part, in: standing, now)) { large ?? history.bodies.body(of: $0, key) }
@@ -306,7 +354,7 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
         of part: HistoryPart, _ key: SharedBodies.Key?, in standing: HistoryStanding, _ history: RealmHistory
     ) async throws -> FrameBody? {
         if let key, let known = history.bodies.body(key) { return known }
-        guard part.entries.reduce(0, { $0 + $1.bytes.count }) > Self.largeBytes else { return nil }
+        guard part.bytes > Self.largeBytes else { return nil }
         var copy = machine
         for case .send(.download(let download)) in copy.read(part, in: standing, now) {
             return try await history.body(of: download, key, for: connection.claims.user)
