@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventLoop
 import EventTopics
 import Postgres
 import RealmSync
@@ -8,6 +9,8 @@ import SyncEngine
 import SyncProtocol
 import TestSupport
 import Testing
+
+@testable import SyncGateway
 
 /// Grants that hold for seconds, because they depended on what can't be watched.
 @Suite struct ExpiryTests {
@@ -93,6 +96,77 @@ import Testing
         _ = try await ann.open(partition)
         try await move()
         guard case .ack = try await ann.answer() else { throw Device.Unexpected(what: "no ack") }
+    }
+
+    /// Has a grant that nobody renews.
+    private final class Holder: GrantHolder, Sendable {
+        private let time: Locked<Int64>
+        let grant: StandingGrant
+        let told = Locked(0)
+        let asked = Locked(0)
+
+        init(_ time: Locked<Int64>, until expiry: Int64) {
+            self.time = time
+            var grant = StandingGrant()
+            _ = grant.take(version: Revision(epoch: 1, number: 1), expires: expiry)
+            self.grant = grant
+        }
+
+        var heldGrant: StandingGrant? { grant }
+        let grantKey: ExactText = "ann"
+        var wallTime: Int64 { time.withLock { $0 } }
+        func rightsChanged() { told.withLock { $0 += 1 } }
+        func askForGrant() { asked.withLock { $0 += 1 } }
+    }
+
+    /// They run as long as the test process, like their loop.
+    private static let wheels = Locked<[ExpiryWheel]>([])
+
+    @Test func `a step of the clock over a grant's expiry is noticed at once`() async throws {
+        let loop = GatewayFixture.loops.next(), time = Locked<Int64>(1_000_000)
+        let holders = (0..<2).map { _ in Holder(time, until: 1_000_000 + 3_600_000) }
+        loop.execute {
+            let made = ExpiryWheel(loop)
+            for holder in holders { made.renew(holder, before: 1_000_000 + 3_600_000) }
+            Self.wheels.withLock { $0.append(made) }
+        }
+        time.withLock { $0 += 7_200_000 }
+        try await eventually("both are told, and one asks for both") {
+            holders.allSatisfy { $0.told.withLock { $0 } == 1 } && holders.map { $0.asked.withLock { $0 } } == [1, 0]
+        }
+        // Without an answer it is asked for again.
+        time.withLock { $0 += 3000 }
+        try await eventually("it is asked for again") {
+            holders.allSatisfy { $0.told.withLock { $0 } == 2 } && holders.map { $0.asked.withLock { $0 } } == [2, 0]
+        }
+    }
+
+    @Test func `a slow Realm client isn't sent what was queued when its grant expires`() async throws {
+        // Its clients may be silent for longer than the test takes.
+        let fixture = try await GatewayFixture(presenceTTL: .seconds(180)), partition = fixture.partition()
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        // More than the kernel's buffers hold, and what can't be compressed.
+        let text = String(
+            repeating: (0..<8000).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined(), count: 20)
+        for number in 0..<16 {
+            _ = try await messages.insertOne([
+                "_id": .string("\(partition.text)/\(number)"),
+                "partition": .string(String(partition.text.dropFirst(2))),
+                "author": "ann@chat.example", "text": .string(text), "timestamp": .date(Int64(number)),
+            ])
+        }
+        let watcher = try await fixture.watcher(of: "slow")
+        try await fixture.grant(.write, to: "slow", in: partition)
+        let slow = RealmClient("slow", in: partition, of: fixture)
+        try await slow.connect()
+        #expect(try await watcher.presence().state == "online")
+        try await slow.begin()
+        _ = try await slow.next()
+        slow.pauseReading()
+        try await fixture.grant(.write, to: "slow", in: partition, version: 2, lifetime: .seconds(3))
+        // Nobody answers the question for another grant.
+        #expect(try await watcher.presence().state == "offline")
+        fixture.stop()
     }
 
     @Test func `a Realm client's write waits while nobody renews its grant`() async throws {

@@ -14,7 +14,7 @@ import WebSocket
 /// One partition that a device has open: performs the actions of the subscription's state machine.
 ///
 /// `@unchecked Sendable`: confined to the loop of its session.
-final class PartitionSubscription: FeedFollower, @unchecked Sendable {
+final class PartitionSubscription: FeedFollower, GrantHolder, @unchecked Sendable {
     let partition: Partition
     /// Its index in the shard's list of subscriptions.
     var slot: Int?
@@ -232,32 +232,22 @@ final class PartitionSubscription: FeedFollower, @unchecked Sendable {
 
     private func changed(to grant: Grant) {
         if let expiry = grant.expires, grant.access != .none {
-            session.shard.expiries.schedule(self, at: expiry - Self.renewalLead)
+            session.shard.expiries.renew(self, before: expiry)
         }
         rightsChanged()
         perform(machine?.granted(Access(grant.access)) ?? [])
     }
 
-    /// How long before its expiry a grant is requested again, and the interval of the requests without an answer, in
-    /// milliseconds.
-    private static let renewalLead: Int64 = 2000
+    var heldGrant: StandingGrant? { isEnded || session.claims == nil ? nil : grant }
 
-    /// The grant expires soon, or has expired: requests it again, and suspends the partition when there is no answer in
-    /// time.
-    ///
-    /// - Parameter asked: The pairs that were already requested in this round.
-    func renewalDue(asked: inout Set<ExactText>) {
-        let now = wallTime, lead = Self.renewalLead
-        guard !isEnded, grant.isRenewalDue(lead: lead, now: now), let claims = session.claims,
-            let next = grant.nextRenewal(lead: lead, now: now)
-        else { return }
-        rightsChanged()
-        session.shard.expiries.schedule(self, at: next)
-        let app = session.app
-        guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)) else { return }
-        // Without an answer the next appointment asks again.
+    var grantKey: ExactText {
+        ExactText(GrantsEvent.key(app: session.app, user: session.claims?.user ?? "", partition: partition))
+    }
+
+    func askForGrant() {
+        guard let claims = session.claims else { return }
         path.grants.askInBackground(
-            app: app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
+            app: session.app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
     }
 
     // MARK: The catch-up

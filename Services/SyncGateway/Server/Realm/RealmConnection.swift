@@ -221,7 +221,7 @@ final class RealmConnection: GatewaySession, @unchecked Sendable {
 
     func leaseChanged() {
         if holdsData, !context.lease.isValid { return socket.terminate() }
-        for session in sessions.values { session.wake() }
+        for session in sessions.values { session.rightsChanged() }
     }
 
     func shutOutChanged() {

@@ -13,7 +13,7 @@ import SyncEngine
 /// A partition that a Realm client has open: does what the session's state machine decides.
 ///
 /// `@unchecked Sendable`: confined to the loop of its connection.
-final class RealmSession: FeedFollower, @unchecked Sendable {
+final class RealmSession: FeedFollower, GrantHolder, @unchecked Sendable {
     let number: UInt64
     var slot: Int?
     private let bind: BindFrame
@@ -25,7 +25,6 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private var grant = StandingGrant()
     private var access = Access.none
     private var following: GrantBook.Following?
-    private var expiryTimer: LoopTimer?
     private var progressTimer: LoopTimer?
     private var isWakingForUploads = false
 
@@ -105,32 +104,37 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
 
     private func changed(to grant: Grant) {
         access = Access(grant.access)
-        expiryTimer?.close()
-        expiryTimer = nil
-        if access != .none, let expiry = grant.expires { scheduleRenewal(at: expiry) }
+        if access != .none, let expiry = grant.expires { connection.shard.expiries.renew(self, before: expiry) }
         perform(machine.permitted(toRead: access != .none, toWrite: access == .write, now))
     }
 
-    /// The grant is asked for again before it expires; until there is an answer, nothing is sent after the expiry.
-    private func scheduleRenewal(at expiry: Int64) {
-        let timer = LoopTimer(loop) { [self] in
-            guard !machine.isOver else { return }
-            let claims = connection.claims
-            context.downloads.grants.askInBackground(
-                app: connection.app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
-            scheduleRenewal(at: context.wallTime + 2 * Self.renewalLead)
-        }
-        timer.start(ms: UInt64(max(1, expiry - Self.renewalLead - context.wallTime)))
-        expiryTimer?.close()
-        expiryTimer = timer
+    var heldGrant: StandingGrant? { machine.isOver || access == .none ? nil : grant }
+
+    var grantKey: ExactText {
+        ExactText(GrantsEvent.key(app: connection.app, user: connection.claims.user, partition: partition))
     }
 
-    private static let renewalLead: Int64 = 2000
+    var wallTime: Int64 { context.wallTime }
+
+    func askForGrant() {
+        let claims = connection.claims
+        context.downloads.grants.askInBackground(
+            app: connection.app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
+    }
+
+    /// The gateway's lease, or the grant, has expired or is valid again.
+    func rightsChanged() {
+        guard !machine.isOver else { return }
+        wake()
+        // What was queued before is sent soon, or the socket is reset.
+        if !holds { connection.whenDrained {} }
+    }
+
+    private var holds: Bool { grant.holds(leaseIsValid: context.lease.mayServe(), now: wallTime) }
 
     private var now: SessionStateMachine.Circumstances {
         .init(
-            mayServe: access != .none && grant.holds(leaseIsValid: context.lease.mayServe(), now: context.wallTime),
-            hasRoom: connection.hasRoom)
+            mayServe: access != .none && holds, hasRoom: connection.hasRoom)
     }
 
     // MARK: What the client sends
@@ -388,8 +392,6 @@ final class RealmSession: FeedFollower, @unchecked Sendable {
     private func leave(noting version: Int64?) {
         if isAttached { connection.shard.detach(self, from: key) }
         isAttached = false
-        expiryTimer?.close()
-        expiryTimer = nil
         progressTimer?.close()
         progressTimer = nil
         if let version, let history, let file = machine.file {
