@@ -383,6 +383,26 @@ import Testing
             "delete from partita.realm_partitions where partition = $1", [.text(partitions[0].text)])
     }
 
+    @Test func `a page of objects ends by its bytes`() async throws {
+        let fixture = try await GatewayFixture.shared(), partition = fixture.partition()
+        let ann = try await clients(["ann"], in: partition, of: fixture)[0]
+        try await ann.open()
+        for number in 0..<9 { try ann.write((key(partition, number), message(text(10_000, number), in: partition))) }
+        try await ann.upload()
+        let tables = RealmTables(client: fixture.postgres)
+        let place = PartitionKey(app: GatewayFixture.app, partition: partition)
+        let pages = try await fixture.postgres.withTransaction { transaction in
+            var pages: [Int] = [], last: ObjectKey?
+            while true {
+                let page = try await tables.objects(of: place, after: last, limit: 500, bytes: 25_000, in: transaction)
+                guard let newest = page.last?.key else { return pages }
+                pages.append(page.count)
+                last = newest
+            }
+        }
+        #expect(pages == [3, 3, 3])
+    }
+
     @Test func `an app says how long its clients may be away, and whether they may recover`() async throws {
         let fixture = try await GatewayFixture.shared()
         let app = "offlinedays", partition = fixture.partition(), sync = "sync/config.json"

@@ -130,14 +130,15 @@ extension RealmHistory {
                 try await tables.addPart(bytes, parts, of: source.version, to: key, in: transaction)
             }
             while true {
-                let page = try await tables.objects(of: key, after: last, limit: Self.page, in: transaction)
+                let page = try await tables.objects(
+                    of: key, after: last, limit: Self.page, bytes: Self.pageBytes, in: transaction)
                 for (key, object, bytes) in page {
                     waiting.append((key, object))
                     waitingBytes += bytes
                     if waitingBytes >= partBytes { try await add() }
                 }
-                guard page.count == Self.page else { break }
-                last = page.last?.key
+                guard let newest = page.last?.key else { break }
+                last = newest
             }
             try await add()
             // A clock that is ahead doesn't make the whole state newer than it is.
@@ -156,4 +157,6 @@ extension RealmHistory {
     }
 
     private static let page = 500
+    /// The bytes of the objects that are in memory at a time, about.
+    private static let pageBytes = 4 << 20
 }

@@ -64,14 +64,23 @@ extension RealmTables {
     }
 
     /// Objects with their bytes, in the order of their keys.
+    /// - Parameters:
+    ///   - limit: The largest number of objects.
+    ///   - bytes: Where the page ends; it has at least one object, if there is any.
     func objects(
-        of key: PartitionKey, after last: ObjectKey?, limit: Int, in transaction: PostgresTransaction
+        of key: PartitionKey, after last: ObjectKey?, limit: Int, bytes: Int, in transaction: PostgresTransaction
     ) async throws -> [(key: ObjectKey, object: Document, bytes: Int)] {
         let rows = try await transaction.query(
             """
-            select class, id, body from partita.realm_objects
-            where app = $1 and partition = $2 and (class, id) > ($3, $4) order by class, id limit $5
-            """, Self.place(key) + [.text(last?.table ?? ""), .text(last?.idText ?? ""), .int(Int64(limit))])
+            select class, id, body from (
+                select *, sum(octet_length(body)) over (order by class, id) - octet_length(body) as before from (
+                    select class, id, body from partita.realm_objects
+                    where app = $1 and partition = $2 and (class, id) > ($3, $4) order by class, id limit $5) o) o
+            where before < $6 order by class, id
+            """,
+            Self.place(key) + [
+                .text(last?.table ?? ""), .text(last?.idText ?? ""), .int(Int64(limit)), .int(Int64(bytes)),
+            ])
         return try rows.map { row in
             let (table, id, body) = try row.decode((String, String, String).self)
             guard let id = Value(idText: id).flatMap({ ObjectKey.Id($0) }) else {
